@@ -11,8 +11,8 @@ import shlex
 import shutil
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from threading import current_thread, main_thread
 from types import FrameType
@@ -116,8 +116,8 @@ def quoted(text: str) -> Text:
 def last_lines(stderr: bytes, count: int) -> str:
     """Return a program's last lines of stderr, without empty lines and the head of Python's tracebacks."""
     lines = stderr.decode("utf-8", "replace").split("\n")
-    told = [line for line in lines if line.strip() and not line.startswith("Traceback (most recent call last)")]
-    return "\n".join(told[-count:])
+    shown = [line for line in lines if line.strip() and not line.startswith("Traceback (most recent call last)")]
+    return "\n".join(shown[-count:])
 
 
 def milestone(count: int) -> bool:
@@ -130,17 +130,26 @@ def number_in(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() else None
 
 
+Handler = Callable[[int, FrameType | None], object]
+
+
 @contextmanager
-def ending_in_order() -> Iterator[None]:
-    """Let SIGTERM end a command cleanly during a block, as Ctrl-C does."""
-    if current_thread() is not main_thread():  # only the main thread receives signals and may set handlers
+def handling(handlers: Mapping[int, Handler]) -> Iterator[None]:
+    """Handle signals in this way during a block of the main thread; no other receives signals or may set handlers."""
+    if current_thread() is not main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def ending_in_order() -> AbstractContextManager[None]:
+    """Let SIGTERM end a command cleanly during a block, as Ctrl-C does."""
+    return handling({signal.SIGTERM: signal.default_int_handler})
 
 
 @contextmanager
@@ -148,9 +157,6 @@ def undivided() -> Iterator[None]:
     """Let Ctrl-C and SIGTERM wait until the end of a block. A second signal ends the block at once, because it may be
     stuck writing to a reader that takes nothing.
     """
-    if current_thread() is not main_thread():
-        yield
-        return
     received: set[int] = set()
 
     def note_once(number: int, frame: FrameType | None) -> None:
@@ -158,13 +164,9 @@ def undivided() -> Iterator[None]:
             signal.default_int_handler(number, frame)
         received.add(number)
 
-    heard = [each for each in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(each) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, note_once) for number in heard}
-    try:
+    stopping = (signal.SIGINT, signal.SIGTERM)
+    with handling({each: note_once for each in stopping if signal.getsignal(each) is not signal.SIG_IGN}):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
     for late in received:
         signal.raise_signal(late)
 
@@ -185,14 +187,13 @@ def interruptible() -> Iterator[None]:
         else:
             hook(ignored)
 
-    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    sys.unraisablehook = again
-    try:
-        yield
-    finally:
-        sys.unraisablehook = hook
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    with handling({signal.SIGALRM: signal.default_int_handler}):
+        sys.unraisablehook = again
+        try:
+            yield
+        finally:
+            sys.unraisablehook = hook
+            signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def command(*words: str) -> str:

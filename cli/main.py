@@ -25,11 +25,11 @@ PANELS = {
         "play": "local.play:play",
         "tournament": "tournament.command:tournament",
         "replay": "local.watch:replay",
-        "view": "local.view:view",
+        "view": "local.watch:view",
         "explain": "author.explain:explain",
         "verify": "local.watch:verify",
-        "rate": "statistics.rate:rate",
-        "sprt": "statistics.sprt:sprt",
+        "rate": "rate:rate",
+        "sprt": "rate:sprt",
         "game": "game:group",
         "run": "local.reserve:run",
     },
@@ -41,20 +41,20 @@ PANELS = {
         "bot": "author.bots:group",
         "trial": "author.bots:trial",
         "logs": "author.matches:logs",
-        "enter": "author.entering:enter",
+        "enter": "author.bots:enter",
         "contest": "author.contests:group",
-        "withdraw": "author.entering:withdraw",
-        "rejoin": "author.entering:rejoin",
-        "appeal": "author.entering:appeal",
-        "inbox": "author.inbox:inbox",
+        "withdraw": "author.bots:withdraw",
+        "rejoin": "author.bots:rejoin",
+        "appeal": "author.bots:appeal",
+        "inbox": "author.bots:inbox",
         "people": "author.bots:people",
-        "team": "author.teams:group",
+        "team": "author.bots:team_group",
     },
     "Results": {
         "watch": "server.follow:watch",
         "matches": "author.matches:matches",
         "leaderboard": "author.leaderboard:leaderboard",
-        "timeouts": "author.timeouts:timeouts",
+        "timeouts": "author.leaderboard:timeouts",
         "download": "author.matches:download",
         "export": "author.records:export",
         "audit": "author.records:audit",
@@ -96,7 +96,7 @@ RENAMED = {
     "challenge": ("author.contests:start", "contest start"),
     "challenges": ("author.contests:challenges", "contest list --kind request` or `contest show"),
     "evaluations": ("author.contests:evaluations", "contest list --season N` or `contest show"),
-    "gate": ("author.entering:gate", "contest list --kind gate"),
+    "gate": ("author.bots:gate", "contest list --kind gate"),
 }
 """Former commands that stay for one release: the place of each, and its present form."""
 
@@ -114,19 +114,19 @@ def said_of(name: str) -> str:
     source = (file / "__init__.py" if file.is_dir() else file.with_suffix(".py")).read_text("utf-8")
     of_command = rf'^def {attribute}\(.*?"""(.+?)(?:\n\n|""")'
     of_group = rf'^{attribute} = typer.Typer\([^\n]*help="(.+?)"'
-    said = re.search(f"{of_command}|{of_group}", source, re.DOTALL | re.MULTILINE)
-    assert said is not None, f"{name} is not where the table says"
-    return " ".join((said[1] or said[2]).split())
+    match = re.search(f"{of_command}|{of_group}", source, re.DOTALL | re.MULTILINE)
+    assert match is not None, f"{name} is not where the table says"
+    return " ".join((match[1] or match[2]).split())
 
 
 def load(name: str) -> Any:
     """Import a command or a group of commands in the form that Typer runs."""
     module, _, attribute = PLACES[name].partition(":")
-    found = getattr(import_module(f"deadheat.cli.{module}"), attribute)
-    if isinstance(found, typer.Typer):
-        return get_group(found)
+    command = getattr(import_module(f"deadheat.cli.{module}"), attribute)
+    if isinstance(command, typer.Typer):
+        return get_group(command)
     alone = typer.Typer(add_completion=False)
-    alone.command(name)(found)
+    alone.command(name)(command)
     return get_command(alone)
 
 
@@ -150,10 +150,10 @@ class Lazily(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a listed command, with its help."""
-        found = super().get_command(ctx, cmd_name)
-        if found is not None and not found.help:
-            found.help = said_of(cmd_name)
-        return found
+        command = super().get_command(ctx, cmd_name)
+        if command is not None and not command.help:
+            command.help = said_of(cmd_name)
+        return command
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Return the command that the arguments name. A placeholder completes what cannot be imported here."""

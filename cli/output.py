@@ -114,7 +114,6 @@ def print_json(answer: Answer) -> None:
 
 
 def show(returned: Returned, as_json: bool) -> None:
-    """Print what a command returns, and exit with its code."""
     for output in (returned,) if isinstance(returned, Output) else returned:
         if not as_json:
             for part in _parts(output.text):

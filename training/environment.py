@@ -91,10 +91,8 @@ class Environment:
         """Answer for `agent_selection` with the number of an action or a line of the protocol (without newline).
 
         The rules judge it like a bot's line: an illegal line is a fault of that seat. Once the match is over, step each
-        remaining agent with None to remove it.
-
-        Raises:
-            ValueError: there is no such action, or the match is over; nothing has changed.
+        remaining agent with None to remove it. Raises ValueError, changing nothing, if there is no such action or the
+        match is over.
         """
         agent = self.agent_selection
         if not self.agents:
@@ -141,14 +139,14 @@ class Environment:
     def _ask(self, step: Step) -> None:
         self._step = step
         self._replies = {}
-        asked = self._asked = []
+        prompted = self._asked = []
         lines, views = self._lines, self._views
         for message in step.messages:
             seat, line = message.seat, message.line
             lines[seat].append(line)
             views[seat].hear(line)
             if message.limit_ns is not None:
-                asked.append(seat)
+                prompted.append(seat)
 
     def _end(self, result: Result) -> None:
         """Reward each seat with the share of the other seats that it beat, minus the share that beat it."""
@@ -220,10 +218,8 @@ class Environment:
             yield self.agent_selection
 
     def transcript(self) -> Transcript:
-        """Return the finished match for `engine.transcript.encode`: it can be replayed, viewed and verified.
-
-        Raises:
-            ValueError: the match is not over.
+        """Return the finished match for `engine.transcript.encode`: it can be replayed, viewed and verified. Raises
+        ValueError if the match is not over.
         """
         if self._result is None:
             raise ValueError("the match is not over")

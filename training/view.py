@@ -37,7 +37,6 @@ class Layout:
         self.high = np.array(high, np.float32)
 
     def zeros(self) -> Numbers:
-        """Return an observation in which every number is zero."""
         return np.zeros(self.size, np.float32)
 
     def named(self, observation: NDArray[Any]) -> dict[str, list[float]]:
@@ -80,5 +79,4 @@ class View(ABC):
         """Return which actions the rules accept as replies to the last prompt."""
 
     def observation(self) -> Numbers:
-        """Return a copy of the numbers."""
         return self.numbers.copy()

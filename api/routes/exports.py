@@ -17,9 +17,7 @@ from deadheat.api.cursors import MAX_ID
 from deadheat.api.deps import Id, Shared
 from deadheat.api.replays import A_FILE, uploaded_file
 from deadheat.api.services import Services
-from deadheat.league.service.exports.pages import Row, Scope
-from deadheat.league.service.exports.sources import public_source
-from deadheat.league.service.exports.tables import export_page
+from deadheat.league.service.exports import Row, Scope, export_page, public_source
 from deadheat.league.words import Exported
 
 router = APIRouter(prefix="/v1/seasons", tags=["seasons"])

@@ -1,24 +1,158 @@
-"""`deadheat bot`, `people`, `trial`: an author's submissions, and changes to them."""
+"""An author's bots: their versions, seasons and teams, and the notices about them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from rich.console import RenderableType
 
-from deadheat.cli.author.entering import Bot, find_bot
-from deadheat.cli.console import USAGE, command, fail
-from deadheat.cli.output import Column, Columns, Output, as_object, commands, tabled
+from deadheat.cli.console import USAGE, command, fail, harmless, number_in
+from deadheat.cli.output import Column, Columns, Output, as_object, commands, listed, table, tabled
 from deadheat.cli.server.api_client import Client
-from deadheat.cli.server.client import asks
-from deadheat.cli.server.follow import panel_line, state_line
-from deadheat.engine.figures import counted
+from deadheat.cli.server.client import Most, asks
+from deadheat.engine.figures import counted, seat_number
 from deadheat.league.records.bots import Bot as BotAnswer
 from deadheat.league.records.bots import Version
+from deadheat.league.records.entries import Challenge, Entry
 from deadheat.league.records.panels import PanelResult
+from deadheat.league.records.people import Notice, Team
+
+Bot = Annotated[str, typer.Argument(metavar="BOT", help="One of your bots, by name or number.")]
+Season = Annotated[int, typer.Option("--season", help="The season's number.", min=1)]
+
+
+@asks
+def enter(
+    client: Client,
+    bot: Bot,
+    season: Season,
+    version: Annotated[int, typer.Option(help="Play only this version; 0: always the newest.", min=0)] = 0,
+    gate: Annotated[
+        str,
+        typer.Option(help="Promotion gate, ELO0,ELO1[,GAMES]: newer versions must first pass a test. `none`: no gate."),
+    ] = "",
+) -> Output:
+    """Enter a bot into a season, or choose which of its versions plays there."""
+    body: dict[str, Any] = {"version": version or None}
+    if gate.lower() == "none":
+        body["gate"] = None
+    elif gate:
+        try:
+            elo0, elo1, *games = gate.split(",", 2)
+            body["gate"] = {"elo0": float(elo0), "elo1": float(elo1), **({"games": int(games[0])} if games else {})}
+        except ValueError:
+            fail(f"{gate!r} is not a gate such as 0,100 or 0,100,200", USAGE)
+    entry = client.enter(season, find_bot(client, bot, client.season(season).game), body)
+    return Output(entry, _entered(client, entry, season))
+
+
+def _entered(client: Client, entry: Entry, season: int) -> Iterator[str]:
+    then = "newer versions must first pass the gate" if entry.gated else "newer versions take over"
+    which = f"; {then}" if entry.follows else ", and no other"
+    yield f"{entry.bot} plays version {entry.version} in season {season}{which}."
+    if entry.challenger:
+        yield f"Version {entry.challenger} is at the gate; see `{command('contest', 'list', '--kind', 'gate')}`."
+    elif entry.gated and entry.follows:
+        for tried in client.challenges(season, entry.bot_id)[:1]:
+            if tried.state == "failed" and tried.candidate > entry.version:
+                yield f"Version {tried.candidate} failed at the gate. {tried.reason}"
+
+
+@asks
+def withdraw(client: Client, bot: Bot, season: Season) -> Output:
+    """Withdraw your bot from a season. It gets no new matches; those played or waiting count."""
+    back = command("rejoin", bot, "--season", str(season))
+    now = f"gets no more matches in season {season}. `{back}` reverses this; in an open season, after a pause."
+    return _change_entry(client, "withdraw", bot, season, now)
+
+
+@asks
+def rejoin(client: Client, bot: Bot, season: Season) -> Output:
+    """Reverse your withdrawal; in an open season after an hour, unless the server sets another pause."""
+    return _change_entry(client, "rejoin", bot, season, f"takes part in season {season} again.")
+
+
+def _change_entry(client: Client, verb: str, bot: str, season: int, now: str) -> Output:
+    bot_id = find_bot(client, bot, client.season(season).game)
+    client.change_entry(season, bot_id, verb)
+    return Output({"season_id": season, "bot_id": bot_id}, f"{bot} {now}")
+
+
+@asks
+def gate(client: Client, bot: Bot, season: Season) -> Output:
+    """Show how a bot's new versions are doing, or have done, at its promotion gate."""
+    trials = client.challenges(season, find_bot(client, bot, client.season(season).game))
+    return listed(trials, _challenge_lines, "No version has been at the gate.")
+
+
+def _challenge_lines(item: Challenge) -> Iterator[str]:
+    score = f"{item.wins} / {item.draws} / {item.losses} of at most {counted(item.games_limit, 'game')}"
+    test = f"LLR {item.llr:.2f}, fails at {item.lower:.2f}, passes at {item.upper:.2f}"
+    yield f"Version {item.candidate} against {item.incumbent}: {item.state}; {score}; {test}."
+    if item.reason:
+        yield f"  {item.reason}"
+
+
+@asks
+def appeal(
+    client: Client,
+    match: Annotated[int, typer.Argument(help="The match's number.", min=1)],
+    text: Annotated[str, typer.Argument(help="What is wrong with it, in your words.")],
+) -> Output:
+    """Appeal against a finished match of your bot: it is re-simulated at once, and an organiser rules."""
+    made = client.appeal(match, text)
+    findings = made.findings
+    result: RenderableType
+    if findings["verified"]:
+        result = f"Re-simulated: rules, dice and result agree at all {findings['exchanges']} exchanges."
+    elif findings["verified"] is None:
+        result = f"It could not be re-simulated: {findings['problem']}"
+    else:
+        result = harmless(f"The transcript does not replay: {findings['problem']}", "red")
+    faults = (
+        f"  seat {seat_number(fault['seat'])} ({fault['bot']}): {fault['why'] or fault['fault']}"
+        for fault in findings["faults"]
+    )
+    return Output(made, [f"Appeal {made.id} is open.", result, *faults])
+
+
+def find_bot(client: Client, wanted: str, game: str = "", season: int = 0) -> int:
+    """Return the number of the user's bot of that name (in that game), or of anyone's in the season; 0 for no name."""
+    if not wanted:
+        return 0
+    if (number := number_in(wanted)) is not None:
+        return number
+    bots = [bot for bot in client.bots() if bot.name.lower() == wanted.lower() and game in {"", bot.game}]
+    if not bots and season:
+        return find_entry(client, season, wanted).bot_id
+    if not bots:
+        fail(f"you have no bot {wanted!r}{f' for {game}' if game else ''}")
+    if len(bots) > 1:
+        several = ", ".join(f"{bot.id} ({bot.game}{', ' + bot.team if bot.team else ''})" for bot in bots)
+        fail(f"you have several bots named {wanted!r}; use a number: {several}")
+    return bots[0].id
+
+
+def find_entry(client: Client, season: int, wanted: str) -> Entry:
+    """Return the season's entry for a bot of any author, by its number, its name, or AUTHOR/NAME."""
+    entries = list(client.entries(season))
+    for entry in entries:
+        if wanted == str(entry.bot_id):
+            return entry
+    matching = [
+        entry for entry in entries if wanted.lower() in {entry.bot.lower(), f"{entry.author}/{entry.bot}".lower()}
+    ]
+    if not matching:
+        fail(f"season {season} has no bot {wanted!r}; `deadheat season entries {season}` lists its bots")
+    if len(matching) > 1:
+        several = ", ".join(f"{entry.author}/{entry.bot} ({entry.bot_id})" for entry in matching)
+        fail(f"season {season} has several bots named {wanted!r}: {several}")
+    return matching[0]
+
 
 Number = Annotated[int, typer.Argument(metavar="VERSION", help="The version's number.", min=1)]
 
@@ -43,6 +177,8 @@ def list_bots(client: Client) -> Output:
 @asked()
 def versions(client: Client, bot: Bot) -> Output:
     """List a bot's newest hundred versions, their states, and their points against the panels of seasons."""
+    from deadheat.cli.server.follow import panel_line, state_line  # it looks bots up here
+
     bot_id = find_bot(client, bot)
     panels: dict[int, list[PanelResult]] = {}
     for panel in client.panels(bot_id):
@@ -54,11 +190,11 @@ def versions(client: Client, bot: Bot) -> Output:
         for panel in panels.get(version.number, ()):
             yield f"  {panel_line(panel)}"
 
-    found = client.versions(bot_id)
-    if not found:
+    known = client.versions(bot_id)
+    if not known:
         return Output(text="It has no versions yet.")
-    answers = ({**as_object(one), "panels": [*map(as_object, panels.get(one.number, ()))]} for one in found)
-    return Output(answers, (line for version in found for line in lines(version)))
+    answers = ({**as_object(one), "panels": [*map(as_object, panels.get(one.number, ()))]} for one in known)
+    return Output(answers, (line for version in known for line in lines(version)))
 
 
 @asked()
@@ -84,8 +220,8 @@ def rename(
     client: Client, bot: Bot, name: Annotated[str, typer.Argument(help="At most 32 letters, digits, - and _.")]
 ) -> Output:
     """Rename a bot. Existing rankings keep the old name."""
-    found = client.change_bot(find_bot(client, bot), name=name)
-    return Output(found, f"The bot is now called {found.name}.")
+    changed = client.change_bot(find_bot(client, bot), name=name)
+    return Output(changed, f"The bot is now called {changed.name}.")
 
 
 @asked()
@@ -93,8 +229,8 @@ def describe(
     client: Client, bot: Bot, text: Annotated[str, typer.Argument(help="At most 500 characters; '' for none.")]
 ) -> Output:
     """Set the description on a bot's public page."""
-    found = client.change_bot(find_bot(client, bot), description=text)
-    return Output(found, f"{found.name}: {found.description or 'no description'}")
+    changed = client.change_bot(find_bot(client, bot), description=text)
+    return Output(changed, f"{changed.name}: {changed.description or 'no description'}")
 
 
 @asked()
@@ -105,11 +241,11 @@ def retire(
 
     In a season that is frozen or in its finals, it plays on to the end.
     """
-    found = client.change_bot(find_bot(client, bot), retired=not undo)
+    changed = client.change_bot(find_bot(client, bot), retired=not undo)
     if undo:
         rejoin = command("rejoin", bot, "--season", "NUMBER")
-        return Output(found, f"{found.name} is back. `{rejoin}` reverses a withdrawal.")
-    return Output(found, f"{found.name} is retired. `{command('bot', 'retire', bot, '--undo')}` brings it back.")
+        return Output(changed, f"{changed.name} is back. `{rejoin}` reverses a withdrawal.")
+    return Output(changed, f"{changed.name} is retired. `{command('bot', 'retire', bot, '--undo')}` brings it back.")
 
 
 @asks
@@ -141,3 +277,102 @@ def _written(path: Path, content: bytes, then: str = "") -> Output:
     except OSError as error:
         fail(f"{path}: {error.strerror}")
     return Output({"file": str(path), "bytes": len(content)}, f"Written to {path}{then}")
+
+
+TeamName = Annotated[str, typer.Argument(metavar="TEAM", help="One of your teams, by name or number.")]
+Who = Annotated[str, typer.Argument(metavar="NAME", help="An author's name.")]
+
+team_group = typer.Typer(no_args_is_help=True, help="Share bots with other authors.")
+for_teams = commands(team_group, asks)
+
+
+@for_teams()
+def create(client: Client, name: Annotated[str, typer.Argument(metavar="NAME", help="The team's name.")]) -> Output:
+    """Create a team with yourself as captain."""
+    return _team(client.create_team(name))
+
+
+@for_teams(name="list")
+def list_teams(client: Client) -> Output:
+    """List the teams that you are in or invited to."""
+    return listed(client.teams(), _team_line, "You are not in a team.")
+
+
+@for_teams()
+def invite(client: Client, team: TeamName, name: Who) -> Output:
+    """Invite an author to your team; captains only."""
+    return _team(client.invite_to_team(_find_team(client, team), name))
+
+
+@for_teams()
+def join(client: Client, team: TeamName) -> Output:
+    """Accept an invitation to a team."""
+    return _team(client.join_team(_find_team(client, team)))
+
+
+@for_teams()
+def leave(client: Client, team: TeamName, name: Who) -> Output:
+    """Leave a team, decline an invitation, or remove a member (captains only). The team keeps its bots."""
+    return _team(client.leave_team(_find_team(client, team), name))
+
+
+@for_teams()
+def hand_over(client: Client, team: TeamName, name: Who) -> Output:
+    """Make another member captain of your team."""
+    return _team(client.hand_over_team(_find_team(client, team), name))
+
+
+@for_teams()
+def give(
+    client: Client,
+    bot: Bot,
+    team: Annotated[str, typer.Argument(metavar="TEAM", help="One of your teams; `none`: back to the bot's creator.")],
+) -> Output:
+    """Give a bot to a team, whose members may then upload versions and read logs. Not during a season."""
+    team_id = None if team.lower() == "none" else _find_team(client, team)
+    changed = client.change_bot(find_bot(client, bot), team_id=team_id)
+    return Output(changed, f"{changed.name} belongs to {changed.team or changed.author}.")
+
+
+def _find_team(client: Client, wanted: str) -> int:
+    """Return the number of the team of that name to which the user belongs or is invited."""
+    if (number := number_in(wanted)) is not None:
+        return number
+    teams = {team.name.lower(): team.id for team in client.teams()}
+    return teams.get(wanted.lower()) or fail(f"you are neither in a team {wanted!r} nor invited to one")
+
+
+def _team(team: Team) -> Output:
+    return Output(team, _team_line(team))
+
+
+def _team_line(team: Team) -> str:
+    members = ", ".join(f"{name} (captain)" if name == team.captain else name for name in team.members)
+    invited = f"; invited: {', '.join(team.invited)}" if team.invited else ""
+    return f"Team {team.name}, number {team.id}: {members}{invited}"
+
+
+COLUMNS: Columns[Notice] = (
+    Column("when", lambda notice: f"{notice.at:%Y-%m-%d %H:%M}", whole=True),
+    Column("", lambda notice: "" if notice.read_at else "new"),
+    Column("what", lambda notice: notice.text),
+    Column("page", lambda notice: notice.path),
+)
+
+
+@asks
+def inbox(
+    client: Client,
+    unread: Annotated[bool, typer.Option("--unread", help="Show only what you have not read.")] = False,
+    read: Annotated[bool, typer.Option("--read", help="Mark what is shown, and all that is older, as read.")] = False,
+    limit: Most = 20,
+) -> Output:
+    """Show your notices, newest first."""
+    notices = list(client.inbox(unread=unread, limit=limit))
+    if read and notices:
+        client.mark_read(notices[0].id)
+
+    def text() -> Iterator[RenderableType]:
+        yield table(notices, COLUMNS) if notices else "There is nothing new." if unread else "There is nothing yet."
+
+    return Output(notices, text())

@@ -9,13 +9,13 @@ from typing import Annotated, Any
 import typer
 from rich.console import RenderableType
 
-from deadheat.cli.author.entering import find_bot, find_entry
+from deadheat.cli.author.bots import find_bot, find_entry
 from deadheat.cli.console import USAGE, cannot, command, fail, note, number_in
 from deadheat.cli.output import Column, Columns, Output, as_object, commands, table, tabled
+from deadheat.cli.rate import bounds
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import Most, asks
 from deadheat.cli.server.follow import Patience, Timeout
-from deadheat.cli.statistics.sprt import bounds
 from deadheat.engine.figures import counted
 from deadheat.league.pairing.figures import CHOICE, NEWEST, Figure
 from deadheat.league.pairing.formats import USUAL, EvaluationFormat

@@ -14,16 +14,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from deadheat.cli.author.matches import local_file, match_number, own_seat
+from deadheat.cli.author.matches import local_file, match_number
 from deadheat.cli.console import USAGE, fail, last_lines, note, quoted, short
 from deadheat.cli.console import command as to_type
-from deadheat.cli.local.bots import HOUSE
-from deadheat.cli.local.recorded import RECORDED
+from deadheat.cli.local.bots import HOUSE, RECORDED
 from deadheat.cli.local.transcripts import doubt, load, players, stderr_path, was_killed
 from deadheat.cli.local.watch import File
 from deadheat.cli.output import Column, Columns, Output, says, table
-from deadheat.cli.replays import VIEWS
-from deadheat.cli.replays.pages import sheet
+from deadheat.cli.replays.pages import VIEWS, sheet
 from deadheat.cli.server.client import Server, Token
 from deadheat.engine.chance import attempt_seed
 from deadheat.engine.core import STDERR_KEPT_BYTES, Reply, Seat
@@ -62,24 +60,19 @@ def explain(
     token: Token = "",
 ) -> Output:
     """Explain why a seat lost or won: verdict, cure, last lines with times, stderr, and how to play it again."""
-    match, own = match_number(file), False
-    if number is None and match is not None:
-        number, own = own_seat(match, server, token), True
-    file = local_file(file, server, token)
+    match = match_number(file)
+    own = number is None and match is not None
+    file, number = local_file(file, number, server, token)
     transcript = load(file)
-    number = number or _only_failure(transcript)
+    if number is None:
+        if len(transcript.result.faults) != 1:
+            fail("a file does not say which seat is yours; choose one with --seat", USAGE)
+        number = seat_number(next(iter(transcript.result.faults)))
     if number > transcript.seats:
         fail(f"{file} has seats 1 to {transcript.seats}, but no seat {number}", USAGE)
     facts = explained(file, transcript, number - 1, exchanges, doubt(transcript))
     own = own or facts["stderr"] is not None  # a match's is downloaded for the bot's owners only
     return Output(facts, _text(file, transcript, facts, exchanges, match if own else None))
-
-
-def _only_failure(transcript: Transcript) -> int:
-    """Return the only seat that failed, counted from 1. End the command unless there is exactly one."""
-    if len(transcript.result.faults) != 1:
-        fail("a file does not say which seat is yours; choose one with --seat", USAGE)
-    return seat_number(next(iter(transcript.result.faults)))
 
 
 DETAILS = {
@@ -109,7 +102,14 @@ def _text(
         view = VIEWS.get(transcript.game)
         if facts["verified"] and view is not None:
             yield from ("", view.account(transcript, seat)) if view.account else sheet(transcript, seat)
-        yield from _slowest_lines(transcript, seat)
+        yield from ("", Text("Its slowest answers, by share of the limit", "bold"))
+        prompts = slowest(transcript, seat, SLOWEST)
+        yield table(prompts, SLOW)
+        others = (p for p in transcript.prompts() if p.message.seat == seat and past_deadline(p) and p not in prompts)
+        for prompt in (*prompts, *islice(others, SLOWEST)):
+            if prompt.reply.stolen_ns:
+                late = "; past its deadline, but counted" if past_deadline(prompt) else ""
+                yield f"Exchange {prompt.exchange}: {_evidence(prompt)}{late}."
     yield from ("", Text("Its last lines (<< to the bot, >> from it)", "bold"))
     yield Padding(_lines_table(transcript, seat, exchanges), (0, 0, 0, 2))
     if facts["killed_after_finish"]:
@@ -148,7 +148,7 @@ def explained(file: Path, transcript: Transcript, seat: Seat, exchanges: int, re
         "clock": hint(fault, prompt) if fault is not None and prompt else None,
         "evidence": _evidence(prompt) if prompt else None,
         "cure": VERDICTS[fault].cure if fault is not None else None,
-        "others": {str(other): found for other, found in result.faults.items() if other != seat},
+        "others": {str(other): failure for other, failure in result.faults.items() if other != seat},
         "slowest": [
             {
                 "exchange": slow.exchange,
@@ -209,8 +209,10 @@ def _in_round(transcript: Transcript, prompt: Prompt) -> str:
     if first is not None:
         same = (p for p in transcript.prompts() if (p.message.seat, p.message.command) == (seat, command))
         return f" in round {first + sum(1 for p in same if p.exchange < prompt.exchange)}"
-    told = transcript.exchanges[: prompt.exchange + 1]
-    rounds = [event["round"] for exchange in told for event in exchange.events if isinstance(event.get("round"), int)]
+    exchanges = transcript.exchanges[: prompt.exchange + 1]
+    rounds = [
+        event["round"] for exchange in exchanges for event in exchange.events if isinstance(event.get("round"), int)
+    ]
     return f" in round {rounds[-1]}" if rounds else ""
 
 
@@ -222,17 +224,6 @@ SLOW: Columns[Prompt] = (
     Column("CPU", lambda prompt: _cpu(prompt.reply), right=True),
     Column("asked", lambda prompt: _cropped(prompt.message.line), whole=True),
 )
-
-
-def _slowest_lines(transcript: Transcript, seat: Seat) -> Iterator[RenderableType]:
-    yield from ("", Text("Its slowest answers, by share of the limit", "bold"))
-    prompts = slowest(transcript, seat, SLOWEST)
-    yield table(prompts, SLOW)
-    others = (p for p in transcript.prompts() if p.message.seat == seat and past_deadline(p) and p not in prompts)
-    for prompt in (*prompts, *islice(others, SLOWEST)):
-        if prompt.reply.stolen_ns:
-            late = "; past its deadline, but counted" if past_deadline(prompt) else ""
-            yield f"Exchange {prompt.exchange}: {_evidence(prompt)}{late}."
 
 
 def _cropped(line: str) -> str:

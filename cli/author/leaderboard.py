@@ -1,8 +1,8 @@
-"""`deadheat leaderboard`: a season's ranking as a table."""
+"""A season's ranking as a table, and who answers too late, where, how often, and whose fault it is."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated
 
 import typer
@@ -11,12 +11,14 @@ from rich.console import JustifyMethod, RenderableType
 from rich.table import Table
 
 from deadheat.cli.console import USAGE, fail, out, plain
-from deadheat.cli.output import AsJson, Output, places, show
+from deadheat.cli.output import AsJson, Column, Columns, Output, places, show, table
 from deadheat.cli.server.api_client import Client
-from deadheat.cli.server.client import Server, Token, own_name, visit
+from deadheat.cli.server.client import Server, Token, own_name, visit, visits
+from deadheat.engine.figures import used
 from deadheat.league.beside import tally
 from deadheat.league.records.entries import Entry
 from deadheat.league.records.rankings import Leaderboard, Standing
+from deadheat.league.records.timeouts import Late, Over, Timeouts
 
 
 def leaderboard(
@@ -32,20 +34,19 @@ def leaderboard(
     if season and named and season != named:
         fail("give one season, not two", USAGE)
     with visit(server) as client:
-        board = client.leaderboard(season or named or newest_with_results(client, own_name(server, token)))
+        number = season or named
+        if not number:
+            author = own_name(server, token)
+            own = client.seasons(author, results=True) if author else []
+            known = own or client.seasons(results=True) or client.seasons()
+            number = known[0].id if known else fail("the server has no seasons yet")
+        board = client.leaderboard(number)
         show(Output(board, _shown(client, board)), as_json)
 
 
 def _shown(client: Client, board: Leaderboard) -> Iterator[RenderableType]:
     yield standings_table(board)
     yield from absent(client.entries(board.season_id), board)
-
-
-def newest_with_results(client: Client, author: str) -> int:
-    """Return the newest season with results that the author ("": nobody) is in; else any with results, else any."""
-    known = client.seasons(author, results=True) if author else []
-    known = known or client.seasons(results=True) or client.seasons()
-    return known[0].id if known else fail("the server has no seasons yet")
 
 
 def absent(entries: Iterable[Entry], board: Leaderboard) -> list[str]:
@@ -65,19 +66,19 @@ NAMES = 14
 """The fewest characters for the names of a bot and its author."""
 
 HEADINGS = ("div", "#", "places", "bot", "author", "rating", "games", "W/D/L", "faults")
-SPARED = ("W/D/L", "faults", "places", "div", "games")
+LEFT_OUT = ("W/D/L", "faults", "places", "div", "games")
 """The columns that make room for names in a narrow terminal, the first first."""
 
 
 def standings_table(board: Leaderboard) -> Table:
     """Make a table of a ranking. `places` is the 95 % interval of the place. In a narrow terminal, names are cut, and
-    before too little is left of them, columns are left out (`SPARED`).
+    before too little is left of them, columns are left out (`LEFT_OUT`).
     """
     rows = [dict(zip(HEADINGS, _cells(row), strict=True)) for row in board.rows]
     widths = {heading: max(map(len, (heading, *(row[heading] for row in rows)))) for heading in HEADINGS}
     if len({row.division for row in board.rows}) < 2:
         del widths["div"]
-    names, spared = widths["bot"] + widths["author"], iter(SPARED)
+    names, spared = widths["bot"] + widths["author"], iter(LEFT_OUT)
     while (room := out.width + names - sum(widths.values()) - GAP * len(widths)) < NAMES and (less := next(spared, "")):
         widths.pop(less, None)
     widths["author"] = min(widths["author"], max(room // 2, room - widths["bot"]))
@@ -112,3 +113,64 @@ def _cells(row: Standing) -> list[str]:
         f"{row.wins}/{row.draws}/{row.losses}",
         str(row.timeouts + row.other_faults),
     ]
+
+
+SHARE: Columns[Late] = (
+    Column("prompts", lambda late: f"{late.prompts:,}", right=True),
+    Column("late", lambda late: late.timeouts, right=True),
+    Column("share", lambda late: _percent(late.share), right=True),
+    Column("95 % interval", lambda late: " - ".join(map(_percent, late.interval or ())), right=True),
+)
+FAULT: Columns[Late] = (
+    *SHARE,
+    Column("given back", lambda late: late.given_back, right=True),
+    Column("void", lambda late: late.void, right=True),
+)
+COMMANDS: Columns[Late] = (
+    Column("game", lambda late: late.game, whole=True),
+    Column("command", lambda late: late.command or "unknown", whole=True),
+    *FAULT,
+    Column("p50 / p95 / p99 of the limit", lambda late: " / ".join(map(used, late.used or ())), right=True),
+)
+MACHINES: Columns[Late] = (Column("machine", lambda late: late.machine or "unknown", right=True), *FAULT)
+BOTS: Columns[Late] = (Column("bot", lambda late: f"{late.author}/{late.bot}"), *SHARE)
+SPARED = ("p50 / p95 / p99 of the limit", "void", "given back", "95 % interval", "prompts", "late")
+"""The columns that make room in a narrow terminal, the first first. If that is not enough, bots take two lines."""
+
+
+@visits
+def timeouts(
+    client: Client,
+    season: Annotated[int, typer.Option(min=0, help="Only this season; 0: the whole league.")] = 0,
+    over: Annotated[Over, typer.Option(help="How far back to count; season: everything.")] = Over.DAY,
+) -> Output:
+    """Show who answers too late, in which game and to which command, on which machine, and whose fault it is."""
+    counts = client.timeouts(season=season, over=over)
+    return Output(counts, _text(counts))
+
+
+def _text(counts: Timeouts) -> Iterator[RenderableType]:
+    if not counts.commands:
+        yield "No matches yet."
+        return
+    season = "in the whole season" if counts.season_id else "in all seasons"
+    time = season if counts.over is Over.SEASON else f"in the last {counts.over.replace('-', ' ')}"
+    rows = [row for row in counts.commands if row.over == counts.over]
+    yield from _table(f"By game and command, {time}", rows, COMMANDS)
+    yield from _table(f"By machine, {time}", counts.machines, MACHINES)
+    bots = "in the whole season" if counts.season_id else "in the seasons under way"
+    yield from _table(f"Bots with the most timeouts, {bots}", counts.bots, BOTS)
+
+
+def _table(title: str, rows: Sequence[Late], columns: Columns[Late]) -> Iterator[RenderableType]:
+    """Yield a table under its title, without the columns for which the terminal is too narrow."""
+    yield title if rows else f"{title}: none."
+    spared, wide = iter(SPARED), out.options.update(max_width=10_000)  # more than any table has
+    while out.measure(table(rows, columns), options=wide).maximum > out.width and (less := next(spared, "")):
+        columns = tuple(column for column in columns if column.heading != less)
+    if rows:
+        yield table(rows, columns)
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.2g} %" if share < 1 else f"{100 * share:.0f} %"

@@ -14,7 +14,7 @@ from rich.console import RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
-from deadheat.cli.author.entering import find_bot
+from deadheat.cli.author.bots import find_bot
 from deadheat.cli.console import USAGE, cannot, err, fail, harmless, make_folder, note, number_in, quoted, say
 from deadheat.cli.local.transcripts import load, note_killed, parsed, stderr_path
 from deadheat.cli.output import Column, Columns, Output, as_object, listed, table, tabled
@@ -32,7 +32,6 @@ from deadheat.cli.server.follow import (
 )
 from deadheat.engine.figures import counted, duration, seat_number
 from deadheat.engine.transcript import Transcript
-from deadheat.league.records.bots import Version
 from deadheat.league.records.matches import AttemptView, EndingView, LatencyView, Match, MatchDetail
 from deadheat.league.records.seasons import SeasonDetail
 
@@ -61,8 +60,8 @@ def matches(
     bot_id = find_bot(client, bot, season=season)
     if lost and not bot_id:
         fail("--lost is about one bot; choose it with --bot", USAGE)
-    found = client.matches(season=season, bot=bot_id, lost=lost, state="" if state == "all" else state, limit=limit)
-    return tabled(found, _columns(bot_id), "No match.")
+    listing = client.matches(season=season, bot=bot_id, lost=lost, state="" if state == "all" else state, limit=limit)
+    return tabled(listing, _columns(bot_id), "No match.")
 
 
 def _columns(bot_id: int) -> Columns[Match]:
@@ -119,8 +118,8 @@ def tried(attempt: AttemptView) -> str:
     facts = [] if attempt.seed_number is None else [f"seed {attempt.seed_number}"]
     facts += [] if attempt.seat is None else [f"seat {seat_number(attempt.seat)} was to answer"]
     facts += [] if attempt.machine is None else [f"machine {attempt.machine}"]
-    told = f" ({', '.join(facts)})" if facts else ""
-    return attempt.cause + told + (f": {attempt.detail}" if attempt.detail else "")
+    details = f" ({', '.join(facts)})" if facts else ""
+    return attempt.cause + details + (f": {attempt.detail}" if attempt.detail else "")
 
 
 @asks
@@ -146,25 +145,19 @@ def logs(
         known = client.versions(bot_id)
         version = known[0].number if known else fail(f"{bot} has no versions yet")
     if follow:
-        _follow_log(client, client.version(bot_id, version), timeout, as_json)
+        reader, state = LogReader(client, bot_id, version), ""
+        built = client.version(bot_id, version)
+        for seen in looks(client, built, Patience(timeout, f"version {version} is not built")):
+            lines = reader.look(last=seen.ended)
+            if lines and not as_json:
+                say("\n".join(lines))
+            if state_line(seen) != state and not as_json:
+                state = state_line(seen)
+                note(state)
     log = client.build_log(bot_id, version)
     for attempt in log.tries:
         note(f"{attempt.cause}: {attempt.detail}", "service failure:")
     return Output({"bot_id": bot_id, "version": version, **as_object(log)}, () if follow else log.log)
-
-
-def _follow_log(client: Client, version: Version, timeout_s: int, quiet: bool) -> None:
-    """Follow the log on stdout and the version's state on stderr."""
-    reader, state = LogReader(client, version.bot_id, version.number), ""
-    for seen in looks(client, version, Patience(timeout_s, f"version {version.number} is not built")):
-        lines = reader.look(last=seen.ended)
-        if quiet:
-            continue
-        if lines:
-            say("\n".join(lines))
-        if state_line(seen) != state:
-            state = state_line(seen)
-            note(state)
 
 
 def _ending_lines(ending: EndingView) -> Iterator[RenderableType]:
@@ -200,8 +193,10 @@ def download(
         found = list(client.matches(season=season, bot=find_bot(client, bot, season=season), state="done", limit=limit))
         chosen = [item for item in found if not item.withheld]
         if untold := len(found) - len(chosen):
-            told = f"{counted(untold, 'match', 'matches')} left out: matches with the same dice are still to be played"
-            note(f"{told}. Download them later.")
+            sentence = (
+                f"{counted(untold, 'match', 'matches')} left out: matches with the same dice are still to be played"
+            )
+            note(f"{sentence}. Download them later.")
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=err, transient=True, disable=as_json or not err.is_terminal) as progress:
         for item in progress.track(chosen, description="matches"):
@@ -238,27 +233,28 @@ def match_number(file: Path) -> int | None:
     return None if file.exists() else number_in(str(file))
 
 
-def own_seat(number: int, server: str, token: str) -> int:
-    """Return the only seat, from 1, of the user's bots in a match. End the command unless there is exactly one."""
-    with connect(server, token) as client:
-        own = {bot.id for bot in client.bots()} if client.has_token else set()
-        seats = [seat_number(seat.seat) for seat in client.match(number).seats if seat.bot_id in own]
-    if len(seats) != 1:
-        whose = f"seats {' and '.join(map(str, seats))} are yours" if seats else "none of your bots played in it"
-        why = whose if client.has_token else "you are not logged in"
-        fail(f"match {number}: {why}; choose a seat with --seat", USAGE)
-    return seats[0]
-
-
-def local_file(file: Path, server: str, token: str) -> Path:
-    """Return the file, or for a match's number its transcript in a new temporary folder with the user's own stderr."""
+def local_file(file: Path, seat: int | None, server: str, token: str) -> tuple[Path, int | None]:
+    """Return a file as it is. For a match's number, return its transcript in a new temporary folder with the user's own
+    stderr, and the seat, or else the only one of the user's bots, from 1. End the command unless there is exactly one.
+    """
     number = match_number(file)
     if number is None:
-        return file
+        return file, seat
     with connect(server, token) as client:
-        path = save(client, client.match(number), Path(tempfile.mkdtemp(prefix="deadheat-match-")))
+        match = client.match(number)
+        if seat is None:
+            own = {bot.id for bot in client.bots()} if client.has_token else set()
+            seats = [seat_number(seated.seat) for seated in match.seats if seated.bot_id in own]
+            if len(seats) != 1:
+                whose = (
+                    f"seats {' and '.join(map(str, seats))} are yours" if seats else "none of your bots played in it"
+                )
+                why = whose if client.has_token else "you are not logged in"
+                fail(f"match {number}: {why}; choose a seat with --seat", USAGE)
+            seat = seats[0]
+        path = save(client, match, Path(tempfile.mkdtemp(prefix="deadheat-match-")))
     note(f"Downloaded to {path}")
-    return path
+    return path, seat
 
 
 def save(client: Client, match: Match, folder: Path) -> Path:
@@ -267,7 +263,14 @@ def save(client: Client, match: Match, folder: Path) -> Path:
     try:
         if not path.is_file() or _sha256(path.read_bytes()) != match.transcript_sha256:
             path.write_bytes(published(client, match))
-        for ending in _own_endings(client, match.id):
+        endings = []
+        if client.has_token:
+            try:
+                endings = client.endings(match.id)
+            except Refused as error:
+                if error.status not in {401, 403, 404}:  # the user did not play
+                    raise
+        for ending in endings:
             note_killed(path, ending.seat, ending.lingered)
             if ending.stderr:
                 stderr_path(path, ending.seat).write_text(ending.stderr, encoding="utf-8", errors="backslashreplace")
@@ -282,18 +285,6 @@ def published(client: Client, match: Match) -> bytes:
     if _sha256(content) != match.transcript_sha256:
         fail(f"the transcript of match {match.id} is not the published one: its SHA-256 is {_sha256(content)}")
     return content
-
-
-def _own_endings(client: Client, match_id: int) -> list[EndingView]:
-    """Return how the user's bots ended; empty without a token, or if the user did not play."""
-    if not client.has_token:
-        return []
-    try:
-        return client.endings(match_id)
-    except Refused as error:
-        if error.status in {401, 403, 404}:
-            return []
-        raise
 
 
 def _sha256(content: bytes) -> str:

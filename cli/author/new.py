@@ -61,12 +61,14 @@ def new(
         for name, starter in offered[language].items():
             with (folder / name).open("x", encoding="utf-8") as stream:
                 stream.write(_PAGE.sub(f"{game}.md", starter.read_text(encoding="utf-8")))
-        rules = _rules_beside(game, folder)
+        page, rules = protocol_of(game), folder / f"{game}.md"  # the bot's text cites the page about the game
+        if page is not None and not rules.exists():
+            rules.write_text(_LINK.sub(r"\1", page.read_text(encoding="utf-8")), encoding="utf-8")
     except FileExistsError as error:
         fail(f"{error.filename or folder} already exists; nothing was written", USAGE)
     except OSError as error:
         cannot(f"write {error.filename or folder}", error, USAGE)
-    steps = _steps(game, folder, rules)
+    steps = _steps(game, folder, None if page is None else rules)
     answer = {"file": str(folder / entry), "next": [{"what": what, "command": line} for what, line in steps]}
     lines = (f"\n  # {what}\n  {line}" for what, line in steps)
     return Output(answer, [f"Wrote {folder / entry}. Next steps:", *lines])
@@ -97,18 +99,7 @@ def _check(folder: Path, new: Collection[str]) -> None:
         fail(f"{folder} already holds a bot in another language; nothing was written; choose another --folder", USAGE)
 
 
-def _rules_beside(game: str, folder: Path) -> Path | None:
-    """Copy the page about the game, which the bot's text cites, beside the bot unless it is already there."""
-    page, copy = protocol_of(game), folder / f"{game}.md"
-    if page is None:
-        return None
-    if not copy.exists():
-        copy.write_text(_LINK.sub(r"\1", page.read_text(encoding="utf-8")), encoding="utf-8")
-    return copy
-
-
 def _steps(game: str, folder: Path, rules: Path | None) -> tuple[tuple[str, str], ...]:
-    """Return the next steps as pairs of a purpose and a command."""
     bot = str(folder)
     name = folder.resolve().name
     name = name if NAME.fullmatch(name) else "my-bot"

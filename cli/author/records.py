@@ -17,7 +17,7 @@ from deadheat.cli.output import Output, ToFile, listed
 from deadheat.cli.server.api_client import Client, doubting
 from deadheat.cli.server.client import Server, visit, visits
 from deadheat.league.records.rulings import AuditRecord
-from deadheat.league.verification.chain import GENESIS, record_sha256
+from deadheat.league.verification.fairness import GENESIS, record_sha256
 from deadheat.league.words import Exported
 
 AUDIT_LINES = 100

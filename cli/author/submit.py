@@ -107,11 +107,11 @@ def _season_of(client: Client, game: str, name: str) -> int:
     """Return the bot's one open season, or else its scheduled one. End the command unless there is exactly one."""
     bot = next((bot.id for bot in client.bots() if bot.game == game and bot.name.lower() == name.lower()), None)
     states = {} if bot is None else seasons_of(client, bot)
-    found = [number for number, state in states.items() if state == "open"] or list(states)
-    if len(found) != 1:
-        there = f"{name} is in seasons {', '.join(map(str, found))}" if found else f"{name} is in none"
+    seasons = [number for number, state in states.items() if state == "open"] or list(states)
+    if len(seasons) != 1:
+        there = f"{name} is in seasons {', '.join(map(str, seasons))}" if seasons else f"{name} is in none"
         fail(f"--wait waits for matches in a season, and {there}; choose one with --season", USAGE)
-    return found[0]
+    return seasons[0]
 
 
 def _must_take(client: Client, number: int, game: str) -> None:
@@ -204,9 +204,9 @@ class Submission:
         """Show the version's results against the season's panel, if there is one, until they are complete. End the
         command if the version has too few points.
         """
-        told: dict[int, str] = {}
+        lines: dict[int, str] = {}
         while True:
-            for panel in panel_changes(self.client, self.version.bot_id, self.version.number, told):
+            for panel in panel_changes(self.client, self.version.bot_id, self.version.number, lines):
                 if panel.season_id == season:
                     self.panel = panel
                     patience.standing = f"{panel_line(panel)}."
@@ -219,7 +219,6 @@ class Submission:
             self.end(built=True)
 
     def follow_matches(self, season: int, count: int, patience: Patience) -> None:
-        """Show matches of this version until the wanted number has ended."""
         news = News(self.client, self.version.bot_id, season, self.version.built_at or LONGEST_AGO)
         self.say(f"Its first {count} matches:" if count > 1 else "Its first match:")
         place = Place(self.client, season, self.version.bot_id, self.version.number, hidden=self.quiet)
@@ -238,12 +237,10 @@ class Submission:
             patience.pause(news.pages)
 
     def say(self, sentence: str) -> None:
-        """Print a sentence unless JSON is wanted."""
         if not self.quiet:
             say(sentence)
 
     def end(self, built: bool) -> None:
-        """Print the JSON. End with an error if the version is broken or failed in its first matches."""
         version, label = self.version, f"{self.name} version {self.version.number}"
         if self.quiet:
             panel = None if self.panel is None else as_object(self.panel)

@@ -19,8 +19,8 @@ import typer
 
 from deadheat.cli.author.matches import Looked
 from deadheat.cli.console import ending_in_order, say
-from deadheat.cli.game.opening import RANDOM, Folder, bot_class, opened, random_matches
-from deadheat.cli.local.view import match_page
+from deadheat.cli.game.check import RANDOM, Folder, bot_class, opened, random_matches
+from deadheat.cli.local.watch import match_page
 from deadheat.cli.output import Output, says
 
 PAGE_SECONDS = 60
@@ -47,7 +47,41 @@ def serve(
 ) -> Iterator[Output]:
     """Show a match of a game's random bots in the browser, and show it again whenever you save a file of its folder."""
     opened(folder)
-    with ThreadingHTTPServer(("127.0.0.1", port), _handler(folder)) as server:
+    made: dict[str, str] = {}
+    one_at_a_time = Lock()
+
+    class Handler(BaseHTTPRequestHandler):
+        """Serves this page's three addresses and no others."""
+
+        def do_GET(self) -> None:
+            match self.path.partition("?")[0]:
+                case "/":
+                    self.send("text/html", RELOADING.format(title=escape(folder.name)))
+                case "/state":
+                    self.send("text/plain", _state_of(folder))
+                case "/match":
+                    with one_at_a_time:
+                        state = _state_of(folder)
+                        if state not in made:
+                            made.clear()
+                            made[state] = match_of(folder)
+                    self.send("text/html", made[state])
+                case _:
+                    self.send_error(404)
+
+        def send(self, kind: str, text: str) -> None:
+            body = text.encode()
+            self.send_response(200)
+            self.send_header("Content-Type", f"{kind}; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Cache-Control", "no-store")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *arguments: object) -> None:
+            """Log no requests."""
+
+    with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
         address = f"http://127.0.0.1:{server.server_address[1]}/"
         yield Output({"address": address}, f"Open {address}, and end this with Ctrl-C.")
         with ending_in_order():
@@ -57,7 +91,7 @@ def serve(
                 say("Ended.")
 
 
-def state_of(folder: Path) -> str:
+def _state_of(folder: Path) -> str:
     """Return a text that changes whenever a file of the folder does."""
     files = (path for path in sorted(folder.rglob("*"))[:LONGEST_LOOK] if "__pycache__" not in path.parts)
     newest = [(path.stat().st_mtime_ns, str(path)) for path in files if path.is_file()]
@@ -88,42 +122,3 @@ def write() -> None:
 
 def _trouble(text: str) -> str:
     return f'<!doctype html><meta charset="utf-8"><title>Trouble</title><pre>{escape(text)}</pre>'
-
-
-def _handler(folder: Path) -> type[BaseHTTPRequestHandler]:
-    made: dict[str, str] = {}
-    one_at_a_time = Lock()
-
-    class Handler(BaseHTTPRequestHandler):
-        """Serves this page's three addresses and no others."""
-
-        def do_GET(self) -> None:
-            match self.path.partition("?")[0]:
-                case "/":
-                    self.send("text/html", RELOADING.format(title=escape(folder.name)))
-                case "/state":
-                    self.send("text/plain", state_of(folder))
-                case "/match":
-                    with one_at_a_time:
-                        state = state_of(folder)
-                        if state not in made:
-                            made.clear()
-                            made[state] = match_of(folder)
-                    self.send("text/html", made[state])
-                case _:
-                    self.send_error(404)
-
-        def send(self, kind: str, text: str) -> None:
-            """Send a text of that kind."""
-            body = text.encode()
-            self.send_response(200)
-            self.send_header("Content-Type", f"{kind}; charset=utf-8")
-            self.send_header("Content-Length", str(len(body)))
-            self.send_header("Cache-Control", "no-store")
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *arguments: object) -> None:
-            """Log no requests."""
-
-    return Handler

@@ -1,8 +1,12 @@
-"""Turns the BOT that a person names into a program that a box can start."""
+"""Turns the BOT that a person names into a program that a box can start: also `recorded:FILE#SEAT`, which repeats the
+lines of a seat, counted from 1, in a recorded match.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import sys
 import zipfile
@@ -10,14 +14,88 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from deadheat.cli.local.recorded import RECORDED, BadBot, recorded
-from deadheat.engine.core import Game
+from deadheat.cli.local.recorded_bot import kind
+from deadheat.cli.local.transcripts import read
+from deadheat.engine.core import Game, Seat
 from deadheat.engine.games.folder import bots_of, house_bots
+from deadheat.engine.games.variants import variant_of
+from deadheat.engine.transcript import BadTranscript, Exchange, Transcript
 from deadheat.sandbox.archive import BadArchive, extract_program
 from deadheat.sandbox.box import Program, Sandbox
 from deadheat.sandbox.build import MAX_PROGRAM_BYTES, BuildFailed, build
 from deadheat.sandbox.languages import LANGUAGES, LanguageError, Recipe, detect
 from deadheat.sandbox.local import LocalSandbox
+
+RECORDED = "recorded:"
+PLAYER = Path(__file__).with_name("recorded_bot.py")
+RUN = ("/usr/bin/python3", PLAYER.name)  # the interpreter of the judge image, as in sandbox.languages
+
+
+class BadBot(Exception):
+    """The BOT cannot be made into a program; the text is one sentence, `log` the compiler's output."""
+
+    def __init__(self, reason: str, log: str = "") -> None:
+        super().__init__(reason)
+        self.log = log
+
+
+def recorded(game: Game, name: str, folder: Path) -> Program:
+    """Write the program for `name` into `folder`. Raises BadBot."""
+    transcript, seat = recording(game, name)
+    shutil.copy(PLAYER, folder / PLAYER.name)
+    (folder / "script.json").write_text(json.dumps(script(transcript, seat)), "ascii")
+    return Program(folder, RUN, name)
+
+
+def recording(game: Game, name: str) -> tuple[Transcript, Seat]:
+    """Read the match that `name` stands for, and its seat. Raises BadBot as `recorded` does."""
+    file, separator, number = name.removeprefix(RECORDED).rpartition("#")
+    if not separator or not re.fullmatch("[0-9]{1,3}", number):
+        raise BadBot(f"{name} does not end with # and a seat, as in {RECORDED}match.jsonl#1")
+    try:
+        transcript = read(Path(file))
+    except OSError as error:
+        raise BadBot(f"cannot read {file}: {error.strerror}") from error
+    except BadTranscript as error:
+        raise BadBot(f"{file} is not a usable transcript: {error}") from error
+    if transcript.game != game.name:
+        raise BadBot(f"{file} is a match of {transcript.game}, not of {game.name}")
+    if transcript.variant != variant_of(game):
+        raise BadBot(f"{file} was played with other parameters of {game.name}; give them with --set")
+    if not 1 <= int(number) <= transcript.seats:
+        raise BadBot(f"{file} has seats 1 to {transcript.seats}, but no seat {number}")
+    return transcript, int(number) - 1
+
+
+def parting(recording: Transcript, seat: Seat, played: Transcript, now: Seat) -> int | None:
+    """Return the first exchange of a match in which a recorded bot, now in seat `now`, received other lines than in its
+    recording, or None.
+    """
+    before = [_sent(exchange, seat) for exchange in recording.exchanges]
+    for number, exchange in enumerate(played.exchanges):
+        if number >= len(before) or _sent(exchange, now) != before[number]:
+            return number
+    return None
+
+
+def _sent(exchange: Exchange, seat: Seat) -> list[str]:
+    return [message.line for message in exchange.messages if message.seat == seat]
+
+
+def script(transcript: Transcript, seat: Seat) -> dict[str, list[str]]:
+    """Return the input of `recorded_bot`: its lines, and the kinds of line that it answers with them."""
+    lines: list[str] = []
+    prompts: set[str] = set()
+    notices: set[str] = set()
+    for exchange in transcript.exchanges:
+        for message in exchange.messages:
+            if message.seat == seat:
+                (notices if message.limit_ns is None else prompts).add(kind(message.line))
+        reply = exchange.replies.get(seat)
+        if reply is not None and reply.line is not None:
+            lines.append(reply.line)
+    return {"lines": lines, "prompts": sorted(prompts), "notices": sorted(notices - prompts)}
+
 
 HOUSE = "house:"
 MAX_FILES = 2000
@@ -26,13 +104,8 @@ IGNORED = ("__pycache__", ".git", ".venv", "node_modules")
 
 
 def prepare(game: Game, name: str, sandbox: Sandbox, folder: Path) -> Program:
-    """Build the bot that `name` stands for into the empty directory `folder`.
-
-    `name` is a source file, a directory, an executable, house:NAME or recorded:FILE#SEAT.
-
-    Raises:
-        BadBot: with a sentence for the person who named it.
-        SandboxError: this machine failed.
+    """Build the bot that `name` stands for (a source file, a directory, an executable, house:NAME or
+    recorded:FILE#SEAT) into the empty directory `folder`. Raises BadBot, and SandboxError if this machine failed.
     """
     folder.mkdir(parents=True)
     try:
@@ -42,15 +115,41 @@ def prepare(game: Game, name: str, sandbox: Sandbox, folder: Path) -> Program:
             return program
         path = locate(game, name)
         if path.is_file() and not any(path.name.lower().endswith(recipe.suffixes) for recipe in LANGUAGES.values()):
-            return _executable(path, name, folder)
+            if zipfile.is_zipfile(path) and path.suffix == ".zip":
+                raise BadBot(f"{name} is a zip; unpack it and name the folder")
+            if not os.access(path, os.X_OK):
+                known = " ".join(suffix for recipe in LANGUAGES.values() for suffix in recipe.suffixes)
+                raise BadBot(f"{name} is neither executable nor a source file of a known language ({known})")
+            if path.stat().st_size == 0:
+                raise BadBot(f"{name} is empty")
+            shutil.copy(path, folder / "bot")
+            _let_all_read(folder)
+            return Program(folder, ("./bot",), name)
         return _built(path, name, sandbox, folder)
     except OSError as error:  # no permission, a long name, a socket in the folder, a full disk
-        raise BadBot(f"{name} cannot be copied: {_why(error)}") from error
+        why = error.strerror or str(error)
+        if isinstance(error, shutil.Error) and error.args and isinstance(error.args[0], list):
+            why = "{0}: {2}".format(*error.args[0][0])  # the first of possibly many
+        raise BadBot(f"{name} cannot be copied: {why}") from error
 
 
 def _built(path: Path, name: str, sandbox: Sandbox, folder: Path) -> Program:
     sources = folder / "sources"
-    language, entry = _copy_sources(path, sources)
+    try:
+        if path.is_file():
+            language, entry = detect(path.name, [path.name], None)
+            sources.mkdir()
+            shutil.copy(path, sources / entry)
+        else:
+            files = sorted(file.as_posix() for file in islice(sources_of(path), MAX_FILES + 1))
+            if len(files) > MAX_FILES:
+                raise BadBot(f"{path} has more than {MAX_FILES} files")
+            manifest = path / "deadheat.toml"
+            toml = manifest.read_text(encoding="utf-8") if manifest.is_file() else None
+            language, entry = detect(path.name, files, toml)
+            shutil.copytree(path, sources, ignore=shutil.ignore_patterns(*IGNORED))
+    except (LanguageError, UnicodeDecodeError) as error:
+        raise BadBot(f"{path}: {error}") from error
     _let_all_read(sources)
     recipe = _as_here(LANGUAGES[language].starting_with(entry), sandbox)
     try:
@@ -87,26 +186,6 @@ def locate(game: Game, name: str) -> Path:
     return bots_of(game.name) / bot
 
 
-def _why(error: OSError) -> str:
-    if isinstance(error, shutil.Error) and error.args and isinstance(error.args[0], list):
-        source, _, why = error.args[0][0]  # the first of possibly many
-        return f"{source}: {why}"
-    return error.strerror or str(error)
-
-
-def _executable(path: Path, name: str, folder: Path) -> Program:
-    if zipfile.is_zipfile(path) and path.suffix == ".zip":
-        raise BadBot(f"{name} is a zip; unpack it and name the folder")
-    if not os.access(path, os.X_OK):
-        known = " ".join(suffix for recipe in LANGUAGES.values() for suffix in recipe.suffixes)
-        raise BadBot(f"{name} is neither executable nor a source file of a known language ({known})")
-    if path.stat().st_size == 0:
-        raise BadBot(f"{name} is empty")
-    shutil.copy(path, folder / "bot")
-    _let_all_read(folder)
-    return Program(folder, ("./bot",), name)
-
-
 def _let_all_read(folder: Path) -> None:
     """Make the files readable, because in a container the bot does not run as their owner."""
     for path in (folder, *folder.rglob("*")):
@@ -118,23 +197,3 @@ def sources_of(folder: Path) -> Iterator[Path]:
     """Yield the files in a bot's folder, relative to it, without those that do not belong to its sources."""
     inside = (file.relative_to(folder) for file in folder.rglob("*") if file.is_file())
     return (file for file in inside if not set(file.parts) & set(IGNORED))
-
-
-def _copy_sources(path: Path, sources: Path) -> tuple[str, str]:
-    """Copy the sources. Return their language and the file to start with."""
-    try:
-        if path.is_file():
-            language, entry = detect(path.name, [path.name], None)
-            sources.mkdir()
-            shutil.copy(path, sources / entry)
-            return language, entry
-        files = sorted(file.as_posix() for file in islice(sources_of(path), MAX_FILES + 1))
-        if len(files) > MAX_FILES:
-            raise BadBot(f"{path} has more than {MAX_FILES} files")
-        manifest = path / "deadheat.toml"
-        toml = manifest.read_text(encoding="utf-8") if manifest.is_file() else None
-        language, entry = detect(path.name, files, toml)
-    except (LanguageError, UnicodeDecodeError) as error:
-        raise BadBot(f"{path}: {error}") from error
-    shutil.copytree(path, sources, ignore=shutil.ignore_patterns(*IGNORED))
-    return language, entry

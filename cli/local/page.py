@@ -154,14 +154,10 @@ def _exchanges(transcript: Transcript) -> Iterator[Mapping[str, Any]]:
             "n": number,
             "messages": [[message.seat, message.line] for message in exchange.messages],
             "replies": [
-                [seat, reply.line, _rounded(reply.elapsed_ns), reply.fault, None, None, _rounded(reply.stolen_ns)]
+                [seat, reply.line, round(reply.elapsed_ns, -3), reply.fault, None, None, round(reply.stolen_ns, -3)]
                 for seat, reply in exchange.replies.items()
             ],
         }
-
-
-def _rounded(value_ns: int) -> int:
-    return round(value_ns, -3)
 
 
 def _static(name: str) -> str:
@@ -174,13 +170,11 @@ def _drawn() -> list[str]:
 
 
 def _board(game: str, file: str) -> str:
-    """Read one of a game's files for browsers. It is empty if the game has none."""
     path = folders()[game].path / "web" / file
     return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
 def _script(sources: Mapping[str, str]) -> str:
-    """Join modules, by their import names, into one script."""
     modules = "".join(f'modules["{name}"] = (() => {{\n{_function_body(js)}}})();\n' for name, js in sources.items())
     return f'"use strict";\n(() => {{\nconst modules = {{}};\n{modules}}})();\n'
 

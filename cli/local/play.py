@@ -10,7 +10,8 @@ import secrets
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib.util import find_spec
@@ -39,19 +40,17 @@ from deadheat.cli.console import (
     undivided,
 )
 from deadheat.cli.local import report
-from deadheat.cli.local.bots import prepare
-from deadheat.cli.local.recorded import RECORDED, BadBot, parting, recording
+from deadheat.cli.local.bots import RECORDED, BadBot, parting, prepare, recording
+from deadheat.cli.local.report import Clock, Score
 from deadheat.cli.local.reserve import reserved
-from deadheat.cli.local.score import Score
-from deadheat.cli.local.timing import Clock
-from deadheat.cli.local.transcripts import faults_of, note_killed, stderr_path
+from deadheat.cli.local.transcripts import faults_of, keep
 from deadheat.cli.output import print_json, says
 from deadheat.engine import chance
 from deadheat.engine.core import Fault, Game, Seat, TransportError
 from deadheat.engine.figures import counted, seat_number, span
 from deadheat.engine.games import GAMES, unknown, variants
 from deadheat.engine.referee import MATCH_ATTEMPTS
-from deadheat.engine.transcript import Transcript, encode, encode_result
+from deadheat.engine.transcript import Transcript, encode_result
 from deadheat.engine.verdicts import hint, took, why
 from deadheat.league.causes import Cause, Trait
 from deadheat.sandbox.arena import Arena, Played
@@ -95,16 +94,6 @@ Variant = Annotated[
 ]
 
 
-def rules_with(game: str, words: Sequence[str] | None) -> Game:
-    """Return a game's rules with the chosen variant, or end the command."""
-    try:
-        return variants.rules(game, words)
-    except KeyError:
-        fail(unknown(game), USAGE)
-    except variants.BadVariant as error:
-        fail(f"--set: {error}", USAGE)
-
-
 @says
 def play(
     game: Annotated[str, typer.Argument(help=f"{GAME_HELP}.")],
@@ -121,25 +110,23 @@ def play(
     as_json: bool = False,
 ) -> tuple[()]:
     """Play bots against each other; the first takes seat 1."""
-    rules = rules_with(game, set_)
+    try:
+        rules = variants.rules(game, set_)
+    except KeyError:
+        fail(unknown(game), USAGE)
+    except variants.BadVariant as error:
+        fail(f"--set: {error}", USAGE)
     if len(bots) not in rules.seats:
         fail(f"{game} needs {span(rules.seats)} bots, not {len(bots)}", USAGE)
     if transcripts is not None:
         make_folder(transcripts)
-    with ending_in_order(), tempfile.TemporaryDirectory(prefix="deadheat-play-") as work:
-        try:
-            backend = open_backend(sandbox, Path(work))
-            programs = _prepare(rules, bots, backend, Path(work))
-            run = Run(rules, bots, transcripts, sandbox, as_json)
-            with reserved(2) as cpus, Arena(backend, programs, bot_limits(cpus), cpus[1:]) as arena:
-                arena.open()
-                run.play_all(arena, programs, list(seeds(seed, matches)))
-        except TransportError as error:
-            fail(our_failure(error))
-        except BrokenPipeError:
-            raise  # the reader of our output closed it: end the command silently
-        except OSError as error:
-            cannot(f"write {error.filename or work}", error)
+    with ending_in_order(), tempfile.TemporaryDirectory(prefix="deadheat-play-") as work, failing(f"write {work}"):
+        backend = open_backend(sandbox, Path(work))
+        programs = [prepare(rules, name, backend, Path(work) / str(seat)) for seat, name in enumerate(bots)]
+        run = Run(rules, bots, transcripts, sandbox, as_json)
+        with reserved(2) as cpus, Arena(backend, programs, bot_limits(cpus), cpus[1:]) as arena:
+            arena.open()
+            run.play_all(arena, programs, list(seeds(seed, matches)))
     if as_json:
         print_json({"summary": run.summary()})
     elif run.no_start is None and run.score.played + run.score.abandoned:
@@ -180,7 +167,14 @@ class Run:
         quiet = self.as_json or not err.is_terminal
         with Progress(*columns, console=err, transient=True, auto_refresh=False, disable=quiet) as progress:
             task = progress.add_task(self.game.name, total=len(all_seeds))
-            redraw = _Redraw(progress)
+            draw_at = 0.0
+
+            def redraw() -> None:
+                nonlocal draw_at
+                if not quiet and time.monotonic() >= draw_at:  # not more often than a person can see
+                    draw_at = time.monotonic() + REDRAW_SECONDS
+                    progress.refresh()
+
             try:
                 for number, seed in enumerate(all_seeds):
                     played, voids = self._play_one(arena, programs, seed, number, redraw)
@@ -196,7 +190,7 @@ class Run:
                 self.interrupted = True
 
     def _play_one(
-        self, arena: Arena, programs: Sequence[Program], seed: bytes, number: int, between: _Redraw
+        self, arena: Arena, programs: Sequence[Program], seed: bytes, number: int, between: Callable[[], None]
     ) -> tuple[Played | None, int]:
         players = [program.label for program in programs]
         about = {"match": number, "players": players, "sandbox": self.sandbox.value}
@@ -216,27 +210,31 @@ class Run:
         if played is not None and transcript is not None:
             self.folder = self.folder or Path(tempfile.mkdtemp(prefix="deadheat-transcripts-"))
             path = self.folder / f"{self.game.name}-{seed.hex()}.jsonl"
-            path.write_bytes(encode(transcript))
-            self._keep_endings(path, transcript, played)
+            self.killed.update(keep(path, played))
             self.clock.add(transcript)
             self._note(path, played)
-            self._tell_partings(number, transcript)
+            for seat, (then, its_seat) in self.recordings.items():
+                if (exchange := parting(then, its_seat, transcript, seat)) is not None:
+                    failed = seat in transcript.result.faults
+                    ends = "; its lines stop fitting, so the match does not count" if failed else ""
+                    whose = f"the recording of seat {seat_number(seat)}"
+                    note(f"match {number} differs from {whose} from exchange {exchange} on{ends}")
             if self.score.played == 1:
                 self.no_start = _not_ready(self.bots, played)
         if self.as_json:
-            print_json(_match_object(number, seed, transcript, voids, path))
-
-    def _keep_endings(self, path: Path, transcript: Transcript, played: Played) -> None:
-        """Keep each seat's stderr, and note the seats killed after FINISH (a seat that failed is not sent FINISH)."""
-        for seat in range(transcript.seats):
-            ended = played.exits.get(seat)
-            killed = ended is not None and ended.lingered and seat not in transcript.result.faults
-            note_killed(path, seat, killed)
-            self.killed[seat] += killed
-            if ended is not None and ended.stderr:
-                stderr_path(path, seat).write_bytes(ended.stderr)
-            else:  # left by an earlier match with the same name
-                stderr_path(path, seat).unlink(missing_ok=True)
+            result = encode_result(transcript.result) if transcript else {"ranks": None, "points": None}
+            print_json(
+                {
+                    "match": number,
+                    "seed": seed.hex(),
+                    "ranks": result["ranks"],
+                    "points": result["points"],
+                    "faults": faults_of(transcript) if transcript else [],
+                    "voided": transcript is None,
+                    "void_attempts": voids,
+                    "transcript": str(path) if path else None,
+                }
+            )
 
     def _note(self, path: Path, played: Played) -> None:
         result = played.transcript.result
@@ -245,15 +243,6 @@ class Run:
             self.telling = path, faulted, f"{result.faults[faulted]}: {_reason(played, faulted)}"
         elif self.telling is None and result.ranks[0] > 1:
             self.telling = path, 0, ""
-
-    def _tell_partings(self, number: int, transcript: Transcript) -> None:
-        """Report a match in which a recorded bot received other lines than in its recording."""
-        for seat, (then, its_seat) in self.recordings.items():
-            if (exchange := parting(then, its_seat, transcript, seat)) is not None:
-                failed = seat in transcript.result.faults
-                ends = "; its lines stop fitting, so the match does not count" if failed else ""
-                whose = f"the recording of seat {seat_number(seat)}"
-                note(f"match {number} differs from {whose} from exchange {exchange} on{ends}")
 
     def summary(self) -> dict[str, Any]:
         """Return the count and the response times as a JSON object."""
@@ -264,7 +253,6 @@ class Run:
         return summary
 
     def end(self) -> None:
-        """Print where all files are, and exit with the right code."""
         if self.folder is not None:
             note(f"Transcripts in {self.folder}")
         if self.no_start is not None:
@@ -277,25 +265,11 @@ class Run:
             path, seat, failed = self.telling
             if failed:
                 note(failed, f"Seat {seat_number(seat)} failed by", "red")
-            told = command("explain", str(path), "--seat", str(seat_number(seat)))
-            note(f"Why seat {seat_number(seat)} lost a match: {told}")
+            explain = command("explain", str(path), "--seat", str(seat_number(seat)))
+            note(f"Why seat {seat_number(seat)} lost a match: {explain}")
         if self.interrupted:
             note(f"after {counted(self.score.played, 'match', 'matches')}", "stopped")
             raise typer.Exit(INTERRUPTED)
-
-
-class _Redraw:
-    """Draws the progress bar, but not more often than a person can see."""
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._next = 0.0
-
-    def __call__(self) -> None:
-        now = time.monotonic()
-        if not self._progress.disable and now >= self._next:
-            self._next = now + REDRAW_SECONDS
-            self._progress.refresh()
 
 
 def seeds(text: str, count: int) -> Iterator[bytes]:
@@ -303,31 +277,15 @@ def seeds(text: str, count: int) -> Iterator[bytes]:
     return islice(chance.seeds(text or secrets.token_hex(chance.SEED_BYTES)), count)
 
 
-def _match_object(
-    number: int, seed: bytes, transcript: Transcript | None, voids: int, path: Path | None
-) -> dict[str, Any]:
-    result = encode_result(transcript.result) if transcript else {"ranks": None, "points": None}
-    return {
-        "match": number,
-        "seed": seed.hex(),
-        "ranks": result["ranks"],
-        "points": result["points"],
-        "faults": faults_of(transcript) if transcript else [],
-        "voided": transcript is None,
-        "void_attempts": voids,
-        "transcript": str(path) if path else None,
-    }
-
-
-def open_backend(backend: Backend, work: Path) -> Sandbox:
+def open_backend(backend: str, work: Path) -> Sandbox:
     """Return the sandbox of a backend, with its files below `work`. Warn if it confines nothing."""
-    if backend is Backend.LOCAL:
+    if backend == Backend.LOCAL:
         from deadheat.sandbox.local import LocalSandbox
 
         warning = "The bots run as plain programs, NOT isolated from this machine."
         note("Add --sandbox bwrap for other people's.", warning)
         return LocalSandbox()
-    if backend is Backend.BWRAP:
+    if backend == Backend.BWRAP:
         from deadheat.sandbox.bubblewrap import BubblewrapSandbox
 
         return BubblewrapSandbox()
@@ -344,24 +302,29 @@ def open_backend(backend: Backend, work: Path) -> Sandbox:
     return DockerSandbox(settings.image, work / "run", settings.runtime)
 
 
-def _prepare(game: Game, bots: Sequence[str], sandbox: Sandbox, work: Path) -> list[Program]:
+@contextmanager
+def failing(use: str) -> Iterator[None]:
+    """End the command with a sentence if a bot, this machine or a file fails. `use`: a verb and what it is done to,
+    which the name of the file that failed replaces.
+    """
     try:
-        return [prepare(game, name, sandbox, work / str(seat)) for seat, name in enumerate(bots)]
+        yield
     except BadBot as error:
         if error.log:
             err.print(quoted(error.log), soft_wrap=True)
         fail(str(error), USAGE)
-
-
-def our_failure(error: TransportError) -> str:
-    """Return a sentence about why this machine cannot play."""
-    if error.cause in (Cause.NO_ENGINE, Cause.NO_IMAGE):
-        return f"{error.detail} (or use --sandbox bwrap, or local for your own bots)"
-    reason = error.__cause__
-    if error.cause != Cause.NO_START or not isinstance(reason, OSError):
-        return error.detail
-    what = error.detail.partition(": [Errno")[0]
-    return f"{what}: {reason.strerror}; does its first line (#!) name an existing program?"
+    except TransportError as error:
+        message, reason = error.detail, error.__cause__
+        if error.cause in (Cause.NO_ENGINE, Cause.NO_IMAGE):
+            message += " (or use --sandbox bwrap, or local for your own bots)"
+        elif error.cause == Cause.NO_START and isinstance(reason, OSError):
+            what = error.detail.partition(": [Errno")[0]
+            message = f"{what}: {reason.strerror}; does its first line (#!) name an existing program?"
+        fail(message)
+    except BrokenPipeError:
+        raise  # the reader of our output closed it: end the command silently
+    except OSError as error:
+        cannot(f"{use.partition(' ')[0]} {error.filename}" if error.filename else use, error)
 
 
 def _reason(played: Played, seat: Seat) -> str:
@@ -392,6 +355,6 @@ def _not_ready(bots: Sequence[str], played: Played) -> str | None:
             note("The end of its stderr:")
             err.print(quoted(shown), soft_wrap=True)
         who = f"{bots[seat]} (seat {seat_number(seat)}) did not get past READY"
-        told = hint(transcript.result.faults[seat], prompt) or why(transcript, seat) or "it failed"
-        return f"{who}: {told.removesuffix('.')} ({', '.join(facts)}); nothing else was played"
+        reason = hint(transcript.result.faults[seat], prompt) or why(transcript, seat) or "it failed"
+        return f"{who}: {reason.removesuffix('.')} ({', '.join(facts)}); nothing else was played"
     return None

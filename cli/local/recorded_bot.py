@@ -26,13 +26,13 @@ def main() -> None:
     script = json.loads(Path(__file__).with_name("script.json").read_text("ascii"))
     lines = script["lines"][::-1]
     for raw in sys.stdin.buffer:
-        asked = kind(raw.decode("utf-8", "replace"))
-        if asked == "FINISH":
+        question = kind(raw.decode("utf-8", "replace"))
+        if question == "FINISH":
             return
-        if not lines and asked not in script["notices"]:
+        if not lines and question not in script["notices"]:
             sys.stderr.write("The recorded lines end here.\n")
             return
-        if asked in script["prompts"]:
+        if question in script["prompts"]:
             sys.stdout.buffer.write(lines.pop().encode("utf-8", "surrogateescape") + b"\n")
             sys.stdout.buffer.flush()
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -12,10 +13,10 @@ from typing import Annotated
 import typer
 
 from deadheat.cli.console import INTERRUPTED, USAGE, cannot, fail, note
-from deadheat.sandbox.host.slots import RETRY_SECONDS, Hold, NoRegistry, Processors, shared_folder
+from deadheat.sandbox.host.slots import Hold, NoRegistry, Processors, shared_folder
 
-LOOK_ROUNDS = round(1 / RETRY_SECONDS)
-"""The number of tries for a lock between two looks at its holder: one look a second."""
+LOOK_SECONDS = 1.0
+"""How often a process that waits for processors looks up who has them."""
 
 NOT_FOUND, NOT_STARTED = 127, 126
 """A shell's exit codes for a command that does not exist, and for a command that cannot be started."""
@@ -40,26 +41,34 @@ def own_processors() -> tuple[int, ...]:
     return tuple(sorted(os.sched_getaffinity(0), reverse=True))
 
 
+def watching(processors: Processors, tell: Callable[[tuple[str, ...]], None]) -> Callable[[], None]:
+    """Return what `Processors.take` calls while it waits: it tells who has the processors whenever that has changed."""
+    known: tuple[str, ...] = ()
+    look_at = time.monotonic()
+
+    def waiting() -> None:
+        nonlocal known, look_at
+        if time.monotonic() >= look_at:
+            look_at = time.monotonic() + LOOK_SECONDS
+            holders = tuple(sorted(map(str, processors.holders())))
+            if holders != known:
+                known = holders
+                tell(holders)
+
+    return waiting
+
+
 def reserve(count: int) -> Hold:
     """Wait for `count` processors (all, if this machine has fewer), and name their holders. Ctrl-C ends the command."""
     cpus = own_processors()
     processors = Processors(locks_folder())
-    told: list[str] = []
-    rounds = 0
 
-    def waiting() -> None:
-        nonlocal rounds
-        rounds += 1
-        if rounds % LOOK_ROUNDS != 1:
-            return
-        holders = [str(holder) for holder in processors.holders()]
-        if holders != told:
-            told[:] = holders
-            who = "; ".join(holders) or "others that are waiting"
-            note(f"for {min(count, len(cpus))} of {len(cpus)} processors. Taken: {who}", "waiting")
+    def tell(holders: tuple[str, ...]) -> None:
+        who = "; ".join(holders) or "others that are waiting"
+        note(f"for {min(count, len(cpus))} of {len(cpus)} processors. Taken: {who}", "waiting")
 
     try:
-        return processors.take(min(count, len(cpus)), cpus, waiting)
+        return processors.take(min(count, len(cpus)), cpus, watching(processors, tell))
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
     except OSError as error:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deadheat.cli.console import fail
-from deadheat.engine.core import NS_PER_MS
+from deadheat.engine.core import NS_PER_MS, Seat
 from deadheat.engine.figures import seat_number
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import SETTING
 from deadheat.engine.games.variants import rules_of
 from deadheat.engine.replay import Diverged, replay
-from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
+from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode, encode
+
+if TYPE_CHECKING:
+    from deadheat.sandbox.arena import Played
 
 MAX_NUMBER = 2**62
 """The largest number of nanoseconds. A larger one is not a time, and would not fit into a floating-point number."""
@@ -23,11 +26,7 @@ _SUFFIXES = (".zst", ".jsonl")
 
 
 def read(file: Path) -> Transcript:
-    """Read the transcript in a file, compressed or not.
-
-    Raises:
-        OSError: the file cannot be read. BadTranscript: the file is not a transcript.
-    """
+    """Read the transcript in a file, compressed or not. Raises OSError, BadTranscript."""
     with file.open("rb") as stream:
         return _sane(stream.read(MAX_TRANSCRIPT_BYTES + 1))
 
@@ -107,8 +106,23 @@ def note_killed(transcript: Path, seat: int, killed: bool) -> None:
         note.unlink(missing_ok=True)
 
 
+def keep(file: Path, played: Played) -> set[Seat]:
+    """Write a match's transcript, and beside it each seat's stderr. Note and return the seats whose programs were
+    killed after FINISH; a seat that failed is not sent FINISH.
+    """
+    transcript = played.transcript
+    file.write_bytes(encode(transcript))
+    killed = {seat for seat, ended in played.exits.items() if ended.lingered and seat not in transcript.result.faults}
+    for seat in range(transcript.seats):
+        note_killed(file, seat, seat in killed)
+        if seat in played.exits and played.exits[seat].stderr:
+            stderr_path(file, seat).write_bytes(played.exits[seat].stderr)
+        else:  # left by an earlier match with the same name
+            stderr_path(file, seat).unlink(missing_ok=True)
+    return killed
+
+
 def was_killed(transcript: Path, seat: int) -> bool:
-    """Say whether a note says that a seat's program was killed."""
     return _beside(transcript, seat, "killed").is_file()
 
 
@@ -121,10 +135,10 @@ def _beside(transcript: Path, seat: int, ending: str) -> Path:
 
 def faults_of(transcript: Transcript) -> list[dict[str, Any]]:
     """Return the faults of a match with the command and own time of the prompt at which each was committed."""
-    found = []
+    faults = []
     for seat, fault in sorted(transcript.result.faults.items()):
         prompt = transcript.last_prompt(seat)
         elapsed_ms = round(prompt.reply.own_ns / NS_PER_MS, 3) if prompt else None
         command = prompt.message.command if prompt else None
-        found.append({"seat": seat, "fault": fault.value, "command": command, "elapsed_ms": elapsed_ms})
-    return found
+        faults.append({"seat": seat, "fault": fault.value, "command": command, "elapsed_ms": elapsed_ms})
+    return faults

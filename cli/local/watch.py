@@ -1,8 +1,11 @@
-"""Inspects a match: whether it follows the rules, and what happened in it."""
+"""Shows a match, in the terminal or as a file for the browser, and says whether it follows the rules."""
 
 from __future__ import annotations
 
+import sys
+import tempfile
 import time
+import webbrowser
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -12,18 +15,24 @@ import typer
 from rich.text import Text
 
 from deadheat.cli.author.matches import Looked, look
-from deadheat.cli.console import USAGE, command, fail, note, say, short
-from deadheat.cli.local.transcripts import doubt, players
-from deadheat.cli.output import Output, says
-from deadheat.cli.replays import VIEWS, generic, pages
+from deadheat.cli.console import USAGE, cannot, command, fail, note, say, short
+from deadheat.cli.local import page
+from deadheat.cli.local.page import shown
+from deadheat.cli.local.transcripts import doubt, parsed, players
+from deadheat.cli.output import Column, Columns, Output, says
+from deadheat.cli.replays import pages
+from deadheat.cli.replays.pages import VIEWS
 from deadheat.cli.server.client import Server, Token
-from deadheat.engine.figures import counted, points, seat_number
+from deadheat.engine import figures
+from deadheat.engine.core import Seat
+from deadheat.engine.figures import counted, seat_number
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.variants import rules_of
 from deadheat.engine.replay import Diverged
 from deadheat.engine.replay import replay as play_again
-from deadheat.engine.transcript import Transcript, encode_result
-from deadheat.engine.verdicts import Taken, ending
+from deadheat.engine.scenes import scenes
+from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, encode_result
+from deadheat.engine.verdicts import VERDICTS, Taken, ending, why
 from deadheat.league.verification.agreement import HOSTS_WORD, disagreements
 from deadheat.league.verification.fairness import BY_THEMSELVES, Dealt, Told, wrong_secret, wrong_seed
 
@@ -54,11 +63,11 @@ def replay(
         say(Text(f"{transcript.game}, seed {transcript.seed.hex()}", "bold"))
         say(*(f"  seat {seat_number(seat)}  {short(name, NAME_WIDTH)}" for seat, name in enumerate(names)), "")
     shown = 0
-    for page in generic.pages(transcript) if view is None else pages.pages(transcript, view):
-        if round_number in (None, page.round):
+    for part in pages.plain_pages(transcript) if view is None else pages.pages(transcript, view):
+        if round_number in (None, part.round):
             if shown and speed:
                 time.sleep(1 / speed)
-            say(page.content)
+            say(part.content)
             shown += 1
     if not shown:
         fail(f"{looked.name} has no round {round_number}", USAGE)
@@ -97,36 +106,31 @@ def _disagreements(looked: Looked) -> list[str]:
     if looked.match is None or looked.season is None:
         return []
     match, season = looked.match, looked.season
-    told = Told(season.dice_commitment, season.dice_secret)
+    published = Told(season.dice_commitment, season.dice_secret)
     dealt = Dealt(match.id, match.deal, match.commitment, match.seed, asked=match.asked is not None)
-    secret, seed = wrong_secret(told), wrong_seed(told, dealt)
+    secret, seed = wrong_secret(published), wrong_seed(published, dealt)
     of_its_season = [secret.rstrip(".")] if secret else [f"the match {seed}"] if seed else []
     return disagreements(looked.transcript, match) + of_its_season
 
 
 def _verified(looked: Looked) -> Iterator[str]:
-    """Yield the findings, what the check covers, and what it does not."""
     transcript, taken = looked.transcript, Taken.of(looked.transcript.prompts())
     yield f"{looked.name}: verified, {counted(len(transcript.exchanges), 'exchange')} of {transcript.game}."
-    yield from (f"  {_ending(transcript, seat)}" for seat in range(transcript.seats))
+    for seat, name in enumerate(players(transcript)):
+        words = [f"  seat {seat_number(seat)} {short(name, NAME_WIDTH)}: {ending(transcript, seat)}"]
+        if transcript.result.points is not None:
+            scored = figures.points(transcript.result.points[seat])
+            words.append(f"{scored} {'point' if scored == '1' else 'points'}")
+        if seat in transcript.result.faults:
+            last, fault = transcript.last_prompt(seat), transcript.result.faults[seat]
+            words.append(f"{fault} at {last.message.command}" if last else str(fault))
+        yield ", ".join(words)
     if transcript.attempt > 1:
         yield f"It is attempt {transcript.attempt}, with that attempt's dice."
     if taken.replies:
         yield taken.sentence
     yield f"{_compared(looked)} A transcript does not contain stderr."
     yield HOSTS_WORD
-
-
-def _ending(transcript: Transcript, seat: int) -> str:
-    result = transcript.result
-    words = [f"seat {seat_number(seat)} {short(players(transcript)[seat], NAME_WIDTH)}: {ending(transcript, seat)}"]
-    if result.points is not None:
-        scored = points(result.points[seat])
-        words.append(f"{scored} {'point' if scored == '1' else 'points'}")
-    if seat in result.faults:
-        last = transcript.last_prompt(seat)
-        words.append(f"{result.faults[seat]} at {last.message.command}" if last else str(result.faults[seat]))
-    return ", ".join(words)
 
 
 def _compared(looked: Looked) -> str:
@@ -153,3 +157,90 @@ def _compared(looked: Looked) -> str:
         "Game, dice and their commitment, attempts, players, places, points, faults and response times agree with the "
         f"league's record of match {looked.match.id}. {drawn}"
     )
+
+
+Shown = Annotated[
+    Path, typer.Argument(help="A transcript (- is standard input), the number of a match, or a tournament's folder.")
+]
+Written = Annotated[Path | None, typer.Option("--output", help="Write this file, and open nothing.")]
+
+
+@says
+def view(file: Shown, output: Written = None, server: Server = "", token: Token = "") -> Output:
+    """Show a match or a tournament in the browser, as one file that needs no server, and print the file's name.
+
+    A match is written to a temporary folder and a tournament's report to its own, unless --output names another file.
+    """
+    try:
+        if file.is_dir():
+            written = _report(file, output)
+        else:
+            looked = _looked(file, server, token)
+            written = output or Path(tempfile.mkdtemp(prefix="deadheat-view-")) / "match.html"
+            page.save(written, match_page(looked))
+    except OSError as error:
+        cannot(f"write {error.filename or output}", error, USAGE)
+    if output is None and not webbrowser.open(written.resolve().as_uri()):
+        note("No browser was found; open the file yourself.")
+    return Output({"file": str(written)}, str(written))
+
+
+def _report(folder: Path, output: Path | None) -> Path:
+    from deadheat.cli.tournament import report  # its numpy takes longer to import than a match takes to show
+
+    try:
+        return report.write(folder, output)
+    except report.BadFolder as error:
+        fail(str(error), USAGE)
+
+
+def _looked(file: Path, server: str, token: str) -> Looked:
+    """Load the transcript, and end the command unless it follows the rules, because the viewer relies on its form."""
+    if str(file) == "-":
+        name = "standard input"
+        looked = Looked(name, parsed(sys.stdin.buffer.read(MAX_TRANSCRIPT_BYTES + 1), name))
+    else:
+        looked = look(file, server, token)
+    if wrong := doubt(looked.transcript):
+        cure = "" if str(file) == "-" else f"; {command('replay', str(file))} shows what it claims"
+        fail(f"{looked.name} is not verified: {wrong}{cure}")
+    return looked
+
+
+def match_page(looked: Looked) -> Iterator[str]:
+    transcript, names = looked.transcript, players(looked.transcript)
+    title = f"{transcript.game}: {', '.join(names)}"
+    return page.page(title, _body(looked.name, transcript, names, title))
+
+
+def _body(name: str, transcript: Transcript, names: list[str], title: str) -> Iterator[str]:
+    moves = scenes(transcript, names)
+    yield f'<h1>{shown(title)}</h1>\n<p class="result">{shown(moves[-1].words)}</p>\n'
+    columns: Columns[int] = (
+        Column("Seat", lambda seat: str(seat_number(seat)), right=True),
+        Column("Bot", lambda seat: shown(names[seat])),
+        Column("Result", lambda seat: ending(transcript, seat)),
+        Column("Points", lambda seat: _points(transcript, seat), right=True),
+    )
+    yield from page.table("Players", range(transcript.seats), columns, head=1)
+    for seat, fault in sorted(transcript.result.faults.items()):
+        prompt = transcript.last_prompt(seat)
+        at = f" at <code>{shown(prompt.message.command)}</code>" if prompt else ""
+        yield f'<p class="faultbox"><strong>{shown(names[seat])}</strong> failed by <strong>{fault}</strong>{at}: '
+        yield f"{shown(why(transcript, seat) or VERDICTS[fault].happened)}. Cure: {VERDICTS[fault].cure}.</p>\n"
+    yield f"<h2>Replay</h2>\n{page.viewer(first=1)}"
+    yield f"<details><summary>All {counted(len(moves), 'move')} in words</summary>\n<ol>\n"
+    for scene in moves:
+        style = "" if scene.fault is None else ' class="fault"'
+        yield f"<li{style}>{shown(scene.words)}</li>\n"
+    yield "</ol>\n</details>\n"
+    taken = Taken.of(transcript.prompts())
+    exchanges = counted(len(transcript.exchanges), "exchange")
+    yield f'<p class="note">From {shown(name)}, verified by the rules: {exchanges}, '
+    yield f"seed <code>{transcript.seed.hex()}</code>. {shown(taken.sentence) if taken.replies else ''}</p>\n"
+    yield page.packed(1, transcript, names)
+
+
+def _points(transcript: Transcript, seat: Seat) -> str:
+    points = transcript.result.points
+    return "&ndash;" if points is None else figures.points(points[seat])

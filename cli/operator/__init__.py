@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 def read_settings() -> Settings:
-    """Read this deployment's settings from the environment."""
     from deadheat.league.config import Settings
 
     return Settings()

@@ -11,7 +11,7 @@ import typer
 from rich.progress import Progress
 
 from deadheat.cli.console import USAGE, err, fail, note, say
-from deadheat.cli.operator import organiser_token, read_settings
+from deadheat.cli.operator import deployment, read_settings
 from deadheat.cli.output import Output, says
 from deadheat.engine.figures import counted
 
@@ -75,12 +75,20 @@ def restore(
             checked = restoring.check(chosen, allow_missing=allow_missing, progress=progress)
         else:
             checked = restoring.restore(settings, chosen, force=force, allow_missing=allow_missing, progress=progress)
-    found = {"replayed": checked.replayed, "unlike": checked.unlike, "lost": sorted(checked.lost), "signed": not doubt}
-    answer = {**_facts(chosen), **found, "restored": not check}
+    results = {
+        "replayed": checked.replayed,
+        "unlike": checked.unlike,
+        "lost": sorted(checked.lost),
+        "signed": not doubt,
+    }
+    answer = {**_facts(chosen), **results, "restored": not check}
     return Output(answer, _restored(settings, chosen, checked, check))
 
 
 def _restored(settings: Settings, chosen: Backup, checked: Checked, check: bool) -> Iterator[str]:
+    from deadheat.league.database import Database
+    from deadheat.league.service.rulings.operators import Standing
+
     yield _line(chosen)
     yield (
         f"In order: the database, the chain of the audit log, {counted(checked.blobs, 'blob')}. "
@@ -95,7 +103,16 @@ def _restored(settings: Settings, chosen: Backup, checked: Checked, check: bool)
         return
     yield "The league is restored, and the audit log records it. Start everything again."
     yield "Accounts, passwords and tokens are those of the back-up. Anyone who got a newer one must do so again."
-    yield _token_line(settings)
+    file = deployment.token_file(settings)
+    with closing(Database(settings)) as database:
+        standing = deployment.standing(database, file)
+    if standing is Standing.GOOD:
+        yield f"The organiser's token in {file} is still good."
+    else:
+        yield deployment.taken_away(standing, file) or (
+            f"There is no organiser's token of this league in {file}: `deadheat serve` writes a new one there when it "
+            "starts, and the token in the back-up is then no longer valid."
+        )
 
 
 def upgrade(
@@ -130,7 +147,6 @@ def upgrade(
 
 
 def _facts(made: Backup) -> dict[str, Any]:
-    """Return the content of a back-up. `blobs` excludes those that are `missing`."""
     manifest = made.manifest
     return {
         "path": str(made.path),
@@ -158,22 +174,6 @@ def _note_lost(made: Backup, lost: Mapping[str, str]) -> None:
         note(f"Without the {whose[name]}. {lost[name]}", "note:")
     if len(lost) > MOST_LOST:
         note(f"{len(lost) - MOST_LOST} more are lost.", "note:")
-
-
-def _token_line(settings: Settings) -> str:
-    """Return a sentence about how the organiser signs in from now on."""
-    from deadheat.league.database import Database
-    from deadheat.league.service.rulings.operators import Standing
-
-    file = organiser_token.token_file(settings)
-    with closing(Database(settings)) as database:
-        found = organiser_token.standing(database, file)
-    if found is Standing.GOOD:
-        return f"The organiser's token in {file} is still good."
-    return organiser_token.taken_away(found, file) or (
-        f"There is no organiser's token of this league in {file}: `deadheat serve` writes a new one there when it "
-        "starts, and the token in the back-up is then no longer valid."
-    )
 
 
 @contextmanager

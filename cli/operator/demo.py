@@ -65,7 +65,6 @@ ENTRANTS = (
 
 
 def main() -> int:
-    """Run the demonstration and return the exit code."""
     parser = argparse.ArgumentParser(prog="scripts/demo", description=__doc__)
     parser.add_argument("--once", action="store_true", help="end after the leaderboard")
     parser.add_argument("--json", action="store_true", help="with --once: end with one JSON object on a line")
@@ -83,7 +82,11 @@ def main() -> int:
         if arguments.json:
             print(json.dumps(summary(board, f"{url}/seasons/{season_id}", time.monotonic() - started_at)), flush=True)
         if not arguments.once:
-            seat_opponents(settings)
+            env = {**os.environ, "DEADHEAT_DATA_DIR": str(settings.data_dir.absolute())}
+            for game, folder in folders().items():
+                if game != GAME:  # people can play there, too; no check: the league is there without them
+                    upload = [sys.executable, "-m", "deadheat.cli.main", "user", "house", game, folder.panel[0]]
+                    subprocess.run(upload, cwd=ROOT, stdout=subprocess.DEVNULL, env=env, check=False)
             note("The server stays up; Ctrl-C stops it.")
             server.wait()
     except Refused as error:
@@ -103,12 +106,10 @@ class Broken(Exception):
 
 
 def log_file(settings: Settings) -> Path:
-    """Return the path of the server's log."""
     return settings.data_dir.absolute() / "logs" / "serve.log"
 
 
 def start_server(settings: Settings) -> subprocess.Popen[bytes]:
-    """Start `deadheat serve` as a child process."""
     note(f"==> Starting the server (log: {log_file(settings)})")
     log_file(settings).parent.mkdir(parents=True, exist_ok=True)
     serve = [sys.executable, "-m", "deadheat.cli.main", "serve"]
@@ -117,22 +118,13 @@ def start_server(settings: Settings) -> subprocess.Popen[bytes]:
         return subprocess.Popen(serve, cwd=ROOT, stdout=log, stderr=log, env=env, start_new_session=True)
 
 
-def seat_opponents(settings: Settings) -> None:
-    """Upload a house bot of each other game, so that people can play there, too."""
-    env = {**os.environ, "DEADHEAT_DATA_DIR": str(settings.data_dir.absolute())}
-    for game, folder in folders().items():
-        if game != GAME:  # no check: the league is there without them
-            upload = [sys.executable, "-m", "deadheat.cli.main", "user", "house", game, folder.panel[0]]
-            subprocess.run(upload, cwd=ROOT, stdout=subprocess.DEVNULL, env=env, check=False)
-
-
 def wait_until_ready(url: str, server: subprocess.Popen[bytes], settings: Settings) -> None:
     """Wait until /readyz answers or the server ends. A slow machine may take minutes."""
     began_at = told_at = time.monotonic()
     with Client(url) as client:
         while True:
             if server.poll() is not None:
-                raise Broken(f"the server ended: {last_word(settings)}")
+                raise Broken(f"the server ended: {_last_word(settings)}")
             try:
                 client.call("GET", "/readyz")
                 return
@@ -141,12 +133,11 @@ def wait_until_ready(url: str, server: subprocess.Popen[bytes], settings: Settin
                 if now - told_at > PATIENCE_SECONDS:
                     told_at = now
                     waited = f"    The server is not ready after {now - began_at:.0f} s; its last log line:"
-                    note(f"{waited} {last_word(settings)}")
+                    note(f"{waited} {_last_word(settings)}")
             time.sleep(0.2)
 
 
-def last_word(settings: Settings) -> str:
-    """Return the last line of the server's log."""
+def _last_word(settings: Settings) -> str:
     return " ".join(log_file(settings).read_text(errors="replace").strip().splitlines()[-1:])
 
 
@@ -162,8 +153,12 @@ def play_season(url: str, settings: Settings, matches: int) -> int:
             uploaded(clients[entrant.author], entrant)
         bots = [ready_bot(clients[entrant.author], entrant) for entrant in ENTRANTS]
         pairs = len(bots) * (len(bots) - 1) // 2
-        number, length = series_of_a_pair(matches, pairs)
-        season_id = create_season(organiser, number, length)
+        games = math.ceil(matches / pairs)
+        number = math.ceil(games / LONGEST_SERIES)
+        length = 2 * math.ceil(games / number / 2)  # both bots have each seat equally often
+        name = f"Demo {len(organiser.seasons()) + 1}"
+        season = {"game": GAME, "name": name, "series_length": length, "games_per_pair": number * length}
+        season_id = organiser.create_season(season).id
         for entrant, bot_id in zip(ENTRANTS, bots, strict=True):
             clients[entrant.author].enter(season_id, bot_id)
         organiser.change_season(season_id, {"state": "open"})
@@ -172,22 +167,7 @@ def play_season(url: str, settings: Settings, matches: int) -> int:
     return season_id
 
 
-def series_of_a_pair(matches: int, pairs: int) -> tuple[int, int]:
-    """Return the number of series and their length. Both bots have each seat equally often, so the length is even."""
-    games = math.ceil(matches / pairs)
-    number = math.ceil(games / LONGEST_SERIES)
-    return number, 2 * math.ceil(games / number / 2)
-
-
-def create_season(organiser: Client, number: int, length: int) -> int:
-    """Create another season, and return its number."""
-    name = f"Demo {len(organiser.seasons()) + 1}"
-    season = {"game": GAME, "name": name, "series_length": length, "games_per_pair": number * length}
-    return organiser.create_season(season).id
-
-
 def signed_in(url: str, author: str) -> Client:
-    """Return the author's client, signing the author up the first time."""
     with Client(url) as client:
         try:
             client.sign_up(author, PASSWORD)
@@ -219,25 +199,24 @@ def ready_bot(client: Client, entrant: Entrant) -> int:
 
 
 def follow(client: Client, season_id: int, total: int) -> None:
-    """Show a progress bar until every match is done and ranked."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err) as progress:
         task = progress.add_task("matches", total=total)
-        finished, moved_at, told = -1, time.monotonic(), ""
+        finished, moved_at, reason = -1, time.monotonic(), ""
         while finished < total or not ranked(client.leaderboard(season_id), finished):
             counts = client.season(season_id).progress
             if counts.done + counts.abandoned != finished:
                 finished, moved_at = counts.done + counts.abandoned, time.monotonic()
             elif time.monotonic() - moved_at > STALL_SECONDS:
                 missing = "no match was finished" if finished < total else "all matches were played, but not all ranked"
-                raise Broken(f"{missing} within {STALL_SECONDS} s. {told}".rstrip())
-            elif time.monotonic() - moved_at > PATIENCE_SECONDS and not told and (told := why_not_judged(client)):
-                note(told)
+                raise Broken(f"{missing} within {STALL_SECONDS} s. {reason}".rstrip())
+            elif time.monotonic() - moved_at > PATIENCE_SECONDS and not reason and (reason := _why_not_judged(client)):
+                note(reason)
             progress.update(task, completed=finished)
             time.sleep(0.5)
 
 
-def why_not_judged(client: Client) -> str:
+def _why_not_judged(client: Client) -> str:
     """Say why no machine gets matches; empty if one gets them, or if there is no machine."""
     workers = client.workers().items
     if not workers or any(worker.judges for worker in workers):
@@ -250,13 +229,11 @@ def why_not_judged(client: Client) -> str:
 
 
 def ranked(board: Leaderboard, finished: int) -> bool:
-    """Say whether the ranking includes every match."""
     totals = board.totals
     return totals is not None and totals.matches + totals.abandoned >= finished
 
 
 def show(url: str, season_id: int) -> Leaderboard:
-    """Print the leaderboard and the number of matches."""
     with Client(url) as client:
         board = client.leaderboard(season_id)
     totals = board.totals
@@ -273,7 +250,6 @@ def show(url: str, season_id: int) -> Leaderboard:
 
 
 def summary(board: Leaderboard, url: str, seconds: float) -> dict[str, Any]:
-    """Return the run as one JSON object."""
     assert board.totals is not None
     return {
         "matches": board.totals.matches,

@@ -1,23 +1,255 @@
-"""Run a deployment: everything in one process tree, or its parts one by one."""
+"""Runs a deployment: everything in one process tree, or its parts one by one. Each part is checked before it starts.
+
+A tree of one process creates an organiser's token for itself. An operator's removals are respected: a revoked token is
+not replaced, and an account that is no longer an organiser's is not promoted.
+"""
 
 from __future__ import annotations
 
+import gc
+import logging
 import os
+import secrets
 import signal
 import socket
 import sys
+import time
 from contextlib import closing
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from deadheat.cli.console import fail, note
-from deadheat.cli.operator import read_settings, starting
+from deadheat.cli.operator import read_settings
 from deadheat.cli.operator.tree import FINISH_SECONDS, Tree, end_without_parent
 
 if TYPE_CHECKING:
     from deadheat.league.config import Settings
+    from deadheat.league.database import Database
+    from deadheat.league.service.rulings.operators import Standing
+
+
+NAME = "organiser"
+
+
+def token_file(settings: Settings) -> Path:
+    return settings.data_dir / "organiser.token"
+
+
+def standing(database: Database, file: Path) -> Standing:
+    from deadheat.league.service.rulings.operators import token_standing
+
+    try:
+        secret = file.read_text(encoding="utf-8", errors="replace").strip()
+    except FileNotFoundError:
+        secret = ""
+    with database.reading() as session:
+        return token_standing(session, NAME, secret)
+
+
+def keep_token(database: Database, file: Path) -> str:
+    """Make sure that the file holds a valid token (a new one revokes the old one), or say why there is none."""
+    from deadheat.league.service.rulings.operators import Standing, ensure_organiser
+
+    status = standing(database, file)
+    if status is Standing.LOST:
+        partial = file.with_suffix(f".{secrets.token_hex(4)}")
+        partial.touch(mode=0o600)
+        with database.transaction() as session:
+            partial.write_text(ensure_organiser(session, NAME) + "\n")
+            partial.replace(file)  # before the commit: if that fails, the file holds an unknown token
+    return taken_away(status, file)
+
+
+def taken_away(status: Standing, file: Path) -> str:
+    """Say in a sentence what an operator removed and how to restore it; empty if nothing was removed."""
+    from deadheat.league.service.rulings.operators import Standing
+
+    if status is Standing.REVOKED:
+        return f"The organiser's token in {file} was revoked: delete the file, and `deadheat serve` makes a new one."
+    if status is Standing.DEMOTED:
+        demoted = f"The account of the token in {file} is no longer an organiser"
+        return f"{demoted}; `deadheat user role {NAME} organiser` restores the role."
+    return ""
+
+
+log = logging.getLogger(__name__)
+
+ANNOUNCE_SECONDS = 5
+"""The pause between two tries to record the games of this API."""
+
+PARTS = (
+    *("uvicorn", "deadheat.api.app", "deadheat.workers.tasks", "deadheat.workers.keeper", "deadheat.workers.scheduler"),
+    *("celery.bin.worker", "celery.apps.worker", "celery.concurrency.prefork"),
+)
+"""The modules that the processes of `serve` import. Modules that these import in turn are not listed."""
+
+
+def arrive(settings: Settings) -> None:
+    """Forget this machine's known fitness before any of its workers starts."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from deadheat.workers import keeper
+    from deadheat.workers.context import Context
+
+    context = Context(settings)
+    try:
+        keeper.arrive(context)
+    except SQLAlchemyError as error:
+        fail(f"the database does not answer, or has another schema (see `deadheat migrate`): {error}")
+    finally:
+        context.database.close()
+
+
+def safe_settings() -> Settings:
+    """Return the settings, if they are safe for a deployment."""
+    from deadheat.league.safety import plain_text, refusal
+
+    settings = read_settings()
+    if why := refusal(settings):
+        fail(why)
+    if settings.environment == "production":
+        for unsafe in plain_text(settings):
+            note(str(unsafe), "warning:")
+    return settings
+
+
+def check_port(settings: Settings) -> None:
+    with socket.socket(socket.AF_INET6 if ":" in settings.host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((settings.host, settings.port))
+        except OSError as error:
+            fail(f"cannot listen on {settings.host}:{settings.port}: {error.strerror}; set DEADHEAT_PORT")
+
+
+def check_schema(settings: Settings) -> None:
+    """Refuse a database of another version. Accept an unavailable one, which may come back."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from deadheat.league.database import Database
+    from deadheat.league.storage.schema import WrongSchema, must_fit
+
+    with closing(Database(settings)) as database:
+        try:
+            must_fit(database.engine)
+        except WrongSchema as error:
+            fail(str(error))
+        except SQLAlchemyError as error:
+            log.warning("the database does not answer yet: %s", error)
+
+
+def announce_games(settings: Settings) -> None:
+    """Record this API's games in the background, trying again as long as the database is away."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from deadheat.league.database import Database
+    from deadheat.league.service.series import games
+
+    def announce() -> None:
+        while True:
+            try:
+                with closing(Database(settings)) as database, database.transaction() as session:
+                    games.announce_games(session)
+                    return
+            except SQLAlchemyError as error:
+                log.warning("the list of games could not be stored, trying again: %s", error)
+                time.sleep(ANNOUNCE_SECONDS)
+
+    Thread(target=announce, name="games", daemon=True).start()
+
+
+def _check_sandbox(settings: Settings, waits: bool = False) -> None:
+    """Fail now instead of at the first upload. A caller that `waits` accepts problems that may pass, such as a missing
+    engine or image.
+    """
+    from deadheat.league.causes import Cause, Trait
+    from deadheat.sandbox.box import SandboxError
+    from deadheat.sandbox.docker import DockerSandbox
+
+    if settings.sandbox == "local":
+        note("(DEADHEAT_SANDBOX=local): development only.", "Bots run WITHOUT isolation", "bold red")
+        return
+    try:
+        DockerSandbox(settings.image, settings.data_dir / "run", settings.runtime).close()
+    except SandboxError as error:
+        if Trait.LASTING in Cause(error.cause).traits or not waits:
+            fail(error.detail)
+
+
+def prepare(settings: Settings) -> Path:
+    """Migrate the database, make sure that there is an organiser, and return the path of the token."""
+    from deadheat.league.database import Database
+
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    settings.data_dir.chmod(0o700)  # no other user of this host may read password hashes, sources and logs
+    file = token_file(settings)
+    with closing(Database(settings)) as database:
+        database.migrate()
+        if why_not := keep_token(database, file):
+            note(why_not, "note:")
+    return file
+
+
+def _metrics_environment(settings: Settings) -> dict[str, str]:
+    """Make this process and its children add up their counts in one folder, and return their environment. Call this
+    before anything imports prometheus_client, which reads PROMETHEUS_MULTIPROC_DIR only once.
+    """
+    directory = settings.metrics_dir or settings.data_dir.absolute() / "metrics"
+    os.environ.update(DEADHEAT_METRICS_DIR=str(directory), PROMETHEUS_MULTIPROC_DIR=str(directory))
+    from deadheat.league import measured
+
+    measured.begin(directory)
+    return dict(os.environ)
+
+
+def _set_multiprocess(settings: Settings) -> None:
+    """Set the variable that prometheus_client reads on import. Call this before any metric is created."""
+    if settings.metrics_dir is not None:
+        settings.metrics_dir.mkdir(parents=True, exist_ok=True)
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(settings.metrics_dir)
+
+
+def tell_metrics(directory: Path | None) -> None:
+    """Prepare to serve the totals of a folder, and warn if another process already does."""
+    from deadheat.league import measured
+
+    if directory is None:
+        return
+    alone = measured.told_alone(directory)
+    measured.fold(directory)
+    if not alone:
+        note(
+            f"another process already reports the metrics in {directory}. A Prometheus that scrapes both counts "
+            "everything twice: give this one a DEADHEAT_METRICS_DIR of its own.",
+            "warning:",
+        )
+
+
+def warm() -> None:
+    """Import the modules of a deployment's parts, so that forks need not. None of them opens or starts anything."""
+    gc.disable()  # searching new modules for garbage would take a fifth of the time and find none
+    for module in PARTS:
+        import_module(module)
+    gc.collect()
+    gc.freeze()  # otherwise each part's first collection writes to all the pages that it shares with the others
+    gc.enable()
+
+
+def _slot_count(settings: Settings) -> int:
+    from deadheat.sandbox.host.slots import plan
+
+    return len(plan(settings.slots, sorted(os.sched_getaffinity(0)), _people_count(settings)))
+
+
+def _people_count(settings: Settings) -> int:
+    from deadheat.sandbox.host.slots import people
+
+    return people(settings.exhibitions, len(os.sched_getaffinity(0)))
+
 
 CONTROL = "control"  # see workers.broker.queue
 DELIVERIES = "deliveries"  # see workers.broker.queue; goes with control
@@ -33,14 +265,14 @@ def serve() -> None:
     from deadheat.cli.main import load
     from deadheat.league.service.series.carrying_out import SERIES
 
-    settings = starting.safe_settings()
+    settings = safe_settings()
     note("Starting Deadheat: the API, the scheduler and the workers ...")  # what follows takes seconds on a busy host
-    starting.check_port(settings)
-    starting.check_sandbox(settings)
-    token_file = starting.prepare(settings)
-    tree = Tree(starting.metrics_environment(settings), forks=True)
-    starting.arrive(settings)
-    slots = starting.slot_count(settings)
+    check_port(settings)
+    _check_sandbox(settings)
+    token_file = prepare(settings)
+    tree = Tree(_metrics_environment(settings), forks=True)
+    arrive(settings)
+    slots = _slot_count(settings)
     tree.add("api", ["api"])
     for queue in (CONTROL, *_named(JOBS)):
         tree.add_jobs(queue, queue, slots if queue == SERIES.queue else 1)
@@ -50,7 +282,7 @@ def serve() -> None:
     tree.add("scheduler", ["scheduler"])
     note(f"Deadheat at http://{settings.host}:{settings.port}/  (organiser's token: {token_file})")
     note(f"{slots} match{'es' if slots > 1 else ''} at a time. Stop with Ctrl-C.")
-    starting.warm()
+    warm()
     if part := tree.run():
         load(part[0])(part[1:], prog_name="deadheat")
 
@@ -64,23 +296,23 @@ def api(
     """Run the API alone."""
     chosen = {"DEADHEAT_HOST": host, "DEADHEAT_PORT": "" if port is None else str(port)}
     os.environ.update({name: value for name, value in chosen.items() if value})  # child processes read these
-    settings = starting.safe_settings()
+    settings = safe_settings()
     if descriptor < 0:
-        starting.check_port(settings)
-        starting.check_schema(settings)
+        check_port(settings)
+        check_schema(settings)
     if processes > 1:
         _share_port(settings, processes)
         return
-    starting.set_multiprocess(settings)
+    _set_multiprocess(settings)
     if descriptor < 0:
-        starting.tell_metrics(settings.metrics_dir)
+        tell_metrics(settings.metrics_dir)
     import uvicorn
 
     from deadheat.api.edge.connections import capped
     from deadheat.league import telemetry
 
     telemetry.begin(settings, "api")
-    starting.announce_games(settings)
+    announce_games(settings)
     config = uvicorn.Config(
         "deadheat.api.app:create_app",
         factory=True,
@@ -100,10 +332,10 @@ def api(
 
 def _share_port(settings: Settings, processes: int) -> None:
     """Listen on one port that `processes` children share. While one restarts, another accepts its connections."""
-    starting.tell_metrics(settings.metrics_dir)
+    tell_metrics(settings.metrics_dir)
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     with socket.create_server((settings.host, settings.port), family=family, backlog=2048) as listening:
-        tree = Tree(starting.metrics_environment(settings), pass_fds=(listening.fileno(),))
+        tree = Tree(_metrics_environment(settings), pass_fds=(listening.fileno(),))
         for number in range(1, processes + 1):
             tree.add(f"api {number}", ["api", "--descriptor", str(listening.fileno())])
         tree.run()
@@ -129,25 +361,33 @@ def worker(
     from deadheat.league.service.jobs.builds import BUILDS
     from deadheat.league.service.series.carrying_out import SERIES
 
-    settings, taken = starting.safe_settings(), _named(queues)
-    starting.set_multiprocess(settings)
+    settings, taken = safe_settings(), _named(queues)
+    _set_multiprocess(settings)
     if settings.metrics_dir is not None:
-        starting.metrics_environment(settings)
-    starting.check_schema(settings)
+        _metrics_environment(settings)
+    check_schema(settings)
     if set(taken) != {CONTROL}:
-        starting.check_sandbox(settings, waits=True)
+        _check_sandbox(settings, waits=True)
     if metrics_port:
-        starting.serve_metrics(settings, metrics_port)
+        if settings.metrics_dir is None:
+            fail("--metrics-port needs DEADHEAT_METRICS_DIR: the worker's processes add up their metrics there")
+        from deadheat.workers.exposition import expose
+
+        tell_metrics(settings.metrics_dir)
+        try:
+            expose(settings, settings.metrics_dir, metrics_port)
+        except OSError as error:
+            fail(f"cannot listen on port {metrics_port}: {error.strerror}; choose another --metrics-port")
     tree = Tree(dict(os.environ), finish_seconds, alive_file)
     if SERIES.queue in taken:
-        starting.arrive(settings)
+        arrive(settings)
         tree.add("keeper", ["keeper"])
         _add_exhibitions(tree, settings)
     if CONTROL in taken:
         tree.add_jobs(DELIVERIES, DELIVERIES, 1)
     if BUILDS.queue in taken:
         tree.add_jobs("builds", BUILDS.queue, 1)  # builds do not wait until a process has ended its series
-    tree.add_jobs("jobs", ",".join(taken), concurrency or starting.slot_count(settings) + 1)
+    tree.add_jobs("jobs", ",".join(taken), concurrency or _slot_count(settings) + 1)
     tree.run()
 
 
@@ -164,13 +404,13 @@ def _add_exhibitions(tree: Tree, settings: Settings) -> None:
     from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
 
     if settings.exhibitions:
-        tree.add_jobs("exhibitions", EXHIBITIONS.queue, starting.people_count(settings))
+        tree.add_jobs("exhibitions", EXHIBITIONS.queue, _people_count(settings))
 
 
 def jobs(queues: str, concurrency: int) -> None:
     """Take jobs from these queues: the part of a worker that does the work."""
     settings = read_settings()
-    starting.set_multiprocess(settings)
+    _set_multiprocess(settings)
     from deadheat.workers.tasks import app
 
     end_without_parent()
@@ -183,7 +423,7 @@ def jobs(queues: str, concurrency: int) -> None:
 def keeper() -> None:
     """Keep this machine's fitness to judge known: the part of a worker that looks after its host."""
     settings = read_settings()
-    starting.set_multiprocess(settings)
+    _set_multiprocess(settings)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # exiting leaves every `with`, so no container stays behind
     from deadheat.league import telemetry
     from deadheat.workers.context import context
@@ -195,7 +435,7 @@ def keeper() -> None:
 
 def scheduler(alive_file: AliveFile = None) -> None:
     """Run a scheduler, which has series planned, lost work recovered and rankings made. Several may run."""
-    settings = starting.safe_settings()
+    settings = safe_settings()
     from deadheat.league import telemetry
     from deadheat.workers import scheduler
 

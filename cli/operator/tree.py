@@ -4,8 +4,10 @@ On a signal to stop, the tree lets its children finish (SIGTERM), then makes the
 (`workers.stopping.SIGNAL`), and kills any that do not respond. A killed parent can do none of this: its children get
 SIGTERM from the kernel, and those with long work do the rest themselves (`end_without_parent`).
 
-Where `forks` is set, children are copies of this process, which has imported their packages (`cli.operator.forked`). A
-parent that serves metrics from a thread, or holds the lock for that, starts new interpreters.
+Where `forks` is set, children are copies of this process. A new interpreter needs two seconds of a processor to import
+the server, and 90 MB that no other process shares; a copy has everything at once. Copying is safe if the parent has
+nothing that two processes cannot both have: no second thread, no connection, no lock on a file. So the parent imports,
+opens nothing, and copies itself; one that serves metrics starts new interpreters.
 """
 
 from __future__ import annotations
@@ -23,8 +25,67 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from deadheat.cli.console import ROOT
-from deadheat.cli.operator.forked import Forked, fork
 from deadheat.workers import stopping
+
+ARG_START, ARG_END = 45, 46
+"""Fields of /proc/self/stat after the state: the place in memory of the command line (proc(5))."""
+
+_STOPPED = {signal.SIGTERM, signal.SIGINT}
+
+
+class Forked:
+    """A copy of this process as its parent sees it: the part of `subprocess.Popen` that a tree uses."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """Return the exit code, or minus the number of the signal that ended it, or None while it is running."""
+        return self._look(os.WNOHANG)
+
+    def wait(self) -> int | None:
+        return self._look(0)
+
+    def terminate(self) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGTERM)
+
+    def _look(self, options: int) -> int | None:
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, options)
+            if pid:
+                self.returncode = os.waitstatus_to_exitcode(status)
+        return self.returncode
+
+
+def fork(words: Sequence[str]) -> Forked | None:
+    """Copy this process. Return the copy in the parent, and None in the copy. The copy is shown as `python` with these
+    words, leads its own session, and has a new interpreter's signals. Raises OSError.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPED)  # the copy must not handle a signal like its parent
+    try:
+        if pid := os.fork():
+            return Forked(pid)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        os.setsid()
+        _show(("python", *words))
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return None
+
+
+def _show(words: Sequence[str]) -> None:
+    """Make `ps`, and processes that wait for processors, show these words, not the parent's, as far as they fit."""
+    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    start, end = int(fields[ARG_START]), int(fields[ARG_END])
+    if room := end - start:  # 0: the kernel does not let us know
+        shown = "\0".join(words).encode()[: room - 1]
+        ctypes.memmove(start, shown.ljust(room, b"\0"), room)
+
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +129,6 @@ class Tree:
     fold_at: float = 0.0  # on the monotonic clock
 
     def add(self, name: str, arguments: Sequence[str]) -> None:
-        """Add a child that runs `deadheat` with these arguments."""
         self.children.append(Child(name, [*DEADHEAT, *arguments]))
 
     def add_jobs(self, name: str, queues: str, concurrency: int) -> None:
@@ -104,7 +164,6 @@ class Tree:
         return None
 
     def _fold(self) -> None:
-        """Add up the counts of ended processes, and remove their files."""
         from deadheat.league import measured  # late, because prometheus_client reads its environment on import
 
         self.fold_at = time.monotonic() + measured.FOLD_SECONDS

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,8 +15,7 @@ import typer
 
 from deadheat.cli.author.submit import read_bot
 from deadheat.cli.console import USAGE, fail, note
-from deadheat.cli.local.bots import HOUSE, locate, sources_of
-from deadheat.cli.local.recorded import BadBot
+from deadheat.cli.local.bots import HOUSE, BadBot, locate, sources_of
 from deadheat.cli.operator import read_settings
 from deadheat.cli.output import Output, commands
 from deadheat.engine.games import GAMES, unknown
@@ -68,8 +67,8 @@ def ban(name: Name, reason: Annotated[str, typer.Option(help="The reason, public
 
     with _league() as session:
         person = closing.ban(session, OPERATOR, name, reason)
-        told = f"{person.name} is banned. Results stay; bots are withdrawn from all seasons."
-        return Output({"name": person.name}, told)
+        sentence = f"{person.name} is banned. Results stay; bots are withdrawn from all seasons."
+        return Output({"name": person.name}, sentence)
 
 
 @said()
@@ -92,28 +91,23 @@ def house(
 
     They are built like all uploads. Those that are already there, byte for byte, are skipped.
     """
+    from deadheat.league.service.jobs.builds import BUILDS
+    from deadheat.workers.broker.queue import enqueue
+
     if game not in GAMES:
         fail(unknown(game), USAGE)
     try:
         uploaded = [(name, version) for name in bots if (version := _upload(game, name)) is not None]
     except BadBot as error:
         fail(str(error), USAGE)
-    _nudge([version.id for _, version in uploaded])
+    try:
+        for _, version in uploaded:
+            enqueue(BUILDS, version.id)
+    except Exception:  # noqa: BLE001  brokers raise what they like
+        note("The queue does not answer; the builds begin within a minute.")
     names = ", ".join(f"house/{name} version {version.number}" for name, version in uploaded)
     answer = {"uploaded": [{"bot": f"house/{name}", "version": version.number} for name, version in uploaded]}
     return Output(answer, f"Uploaded, to be built next: {names}." if uploaded else "All of them are there already.")
-
-
-def _nudge(version_ids: Sequence[int]) -> None:
-    """Request the builds at once. If the queue is unreachable, the sweep finds them within a minute."""
-    from deadheat.league.service.jobs.builds import BUILDS
-    from deadheat.workers.broker.queue import enqueue
-
-    try:
-        for version_id in version_ids:
-            enqueue(BUILDS, version_id)
-    except Exception:  # noqa: BLE001  brokers raise what they like
-        note("The queue does not answer; the builds begin within a minute.")
 
 
 def _upload(game: str, name: str) -> Version | None:

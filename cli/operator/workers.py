@@ -42,23 +42,23 @@ def workers(client: Client) -> Output:
 
     Exit code 1 if none is given matches. The token is an organiser's, e.g. the one in data/organiser.token.
     """
-    found = client.workers()
-    return Output(found, _text(found), code=0 if any(worker.judges for worker in found.items) else 1)
+    known = client.workers()
+    return Output(known, _text(known), code=0 if any(worker.judges for worker in known.items) else 1)
 
 
-def _text(found: Workers) -> Iterator[RenderableType]:
-    yield table(found.items, WORKERS)
-    for worker in found.items:
+def _text(known: Workers) -> Iterator[RenderableType]:
+    yield table(known.items, WORKERS)
+    for worker in known.items:
         yield from (Text.assemble(harmless(f"{worker.name}: ", "red"), harmless(why)) for why in worker.reasons)
         yield from (Text.assemble(harmless(f"{worker.name}: {why}", "red")) for why in worker.disagreements)
         cures = {text: f" (Fix: {cure}.)" for text, cure in worker.cures.items()}
         yield from (f"{worker.name}: {remark}{cures.get(remark, '')}" for remark in worker.remarks)
-    yield table(found.games, GAMES)
-    yield from (harmless(problem, "red") for problem in found.broken_games)
-    if found.judge_unfit:
+    yield table(known.games, GAMES)
+    yield from (harmless(problem, "red") for problem in known.broken_games)
+    if known.judge_unfit:
         rest = " (DEADHEAT_JUDGE_UNFIT); each of their attempts says so."
         yield Text.assemble(("Unfit machines judge anyway", "red"), rest)
-    elif not any(worker.judges for worker in found.items):
+    elif not any(worker.judges for worker in known.items):
         rest = " Run `deadheat check-host` there to see how to fix it."
         yield Text.assemble(("No machine is fit to judge: matches wait.", "red"), rest)
 

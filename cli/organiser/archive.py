@@ -13,8 +13,8 @@ import json
 import tempfile
 import time
 import zipfile
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,9 +26,9 @@ from rich.progress import track
 from deadheat.cli.console import cannot, err, fail
 from deadheat.cli.organiser.season_file import Number
 from deadheat.cli.output import Output
+from deadheat.cli.rate import Row, rows
 from deadheat.cli.server.api_client import Client, doubting
 from deadheat.cli.server.wire import Refused
-from deadheat.cli.statistics.recount import rows
 from deadheat.engine.figures import counted
 from deadheat.league.words import Exported
 from deadheat.sandbox.archive import MAX_RATIO, RATIO_FROM_BYTES, BadArchive, Bounds, check_path
@@ -71,8 +71,8 @@ def archive(
     with doubting():
         logged = _logged(client, season, digest)
     answer = {"season_id": season, "file": str(output), "sha256": digest, "members": len(recording.names)}
-    told = " The audit log has the same hash." if logged else ""
-    yield Output(answer | {"logged": logged}, f"{output}: season {season}, {members}, SHA-256 {digest}.{told}")
+    agreement = " The audit log has the same hash." if logged else ""
+    yield Output(answer | {"logged": logged}, f"{output}: season {season}, {members}, SHA-256 {digest}.{agreement}")
     if logged is False:
         fail(f"{output}: the audit log has another archive of season {season}")
 
@@ -97,7 +97,6 @@ published just before."""
 
 
 def gather(client: Client, season_id: int) -> None:
-    """Request everything that belongs to a season. Raises Refused."""
     time.sleep(STALE_SECONDS)
     for answer in ("", "/season.toml", "/leaderboard"):
         client.download(f"/v1/seasons/{season_id}{answer}")
@@ -127,7 +126,6 @@ def _patiently(ask: Callable[..., bytes], *which: int) -> None:
 
 
 def member(path: str, params: Mapping[str, Any] | None = None) -> str:
-    """Return the name of the member with the answer to a request."""
     name = path.lstrip("/") + (f"/{urlencode(sorted(params.items()))}" if params else "")
     last = path.rpartition("/")[2]
     if "." in last or "/sources/" in name:
@@ -163,7 +161,6 @@ class Recording(Client):
 
 
 def write(folder: Path, output: Path, season_id: int) -> None:
-    """Write the archive of a folder's files."""
     names = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
     hashes = {}
     for name in names:
@@ -193,21 +190,34 @@ class Archived(Client):
         self._file = file
         self._wire = self  # type: ignore[assignment]
         self.server, self.has_token = "", False
-        with file.open(MANIFEST) as told:
-            self._manifest = json.loads(told.read(most_bytes))
+        with file.open(MANIFEST) as manifest:
+            self._manifest = json.loads(manifest.read(most_bytes))
         self.season_id = int(self._manifest["season"])
 
     @property
     def member_count(self) -> int:
-        """The number of members in the manifest."""
         return len(self._manifest["members"])
 
+    @property
+    def record(self) -> SeasonDetail:
+        """The season's record, with None for what an older server did not say."""
+        return self.season(self.season_id)
+
+    def rows(self, table: str) -> Iterator[Row]:
+        """Yield a table's rows. Raises Refused, ValueError."""
+        return rows(self, self.season_id, table)
+
+    @property
+    def settings(self) -> Row:
+        """The season's row of its table."""
+        (season,) = self.rows("season")
+        return season
+
     def season(self, season_id: int) -> SeasonDetail:
-        """Return the season's record, with None for what an older server did not say."""
         from deadheat.league.records.seasons import SeasonDetail
 
-        told = self.call("GET", f"/v1/seasons/{season_id}")
-        return SeasonDetail.model_construct(**{name: told.get(name) for name in SeasonDetail.model_fields})
+        answer = self.call("GET", f"/v1/seasons/{season_id}")
+        return SeasonDetail.model_construct(**{name: answer.get(name) for name in SeasonDetail.model_fields})
 
     def close(self) -> None:
         """Close the archive's file. No request is possible afterwards."""
@@ -232,16 +242,16 @@ class Archived(Client):
 
     def wrong_members(self) -> Iterator[str]:
         """Compare members with their hashes. Yield a sentence about each that differs, is missing or is superfluous."""
-        told = self._manifest["members"]
+        hashes = self._manifest["members"]
         there = Counter(info.filename for info in self._file.infolist() if info.filename != MANIFEST)
-        for name in sorted(set(told) - set(there)):
+        for name in sorted(set(hashes) - set(there)):
             yield f"{name} is missing."
         for name in sorted(there):
-            if name not in told:
+            if name not in hashes:
                 yield f"{name} is not in the manifest."
             elif there[name] > 1:
                 yield f"{name} is there more than once."
-            elif wrong := self._wrong(name, told[name]):
+            elif wrong := self._wrong(name, hashes[name]):
                 yield wrong
 
     def _wrong(self, name: str, told: str) -> str | None:
@@ -254,21 +264,25 @@ class Archived(Client):
         return f"{name} is not what the manifest says." if digest.hexdigest() != told else None
 
 
+def grouped(table: Iterable[Row], *columns: str) -> defaultdict[Any, list[Row]]:
+    """Group rows by a column, or by several."""
+    groups = defaultdict(list)
+    for row in table:
+        groups[row[columns[0]] if len(columns) == 1 else tuple(row[name] for name in columns)].append(row)
+    return groups
+
+
 def opened(path: Path) -> Archived:
     """Open an archive. End the command if the file is not an archive, or if it grows too much when unpacked."""
     try:
         file = zipfile.ZipFile(path)
         size = path.stat().st_size
-        fits = sum(info.file_size for info in file.infolist()) <= _most_bytes(size)
+        most_bytes = max(RATIO_FROM_BYTES, min(MAX_RATIO * size, max(Bounds().total_bytes, MAX_GROWTH * size)))
+        fits = sum(info.file_size for info in file.infolist()) <= most_bytes
         # Each member takes more of the file than its line in the manifest has.
         archived = Archived(file, max(size, RATIO_FROM_BYTES)) if fits else None
     except OSError as error:
         cannot(f"read {path}", error)
     except Exception:  # noqa: BLE001  what the library raises for damage is documented nowhere
         fail(f"{path} is not an archive of a season")
-    return archived or fail(f"{path} grows to over {_most_bytes(size)} bytes when unpacked, too much for its size")
-
-
-def _most_bytes(size: int) -> int:
-    """Return how much an archive of this size may hold."""
-    return max(RATIO_FROM_BYTES, min(MAX_RATIO * size, max(Bounds().total_bytes, MAX_GROWTH * size)))
+    return archived or fail(f"{path} grows to over {most_bytes} bytes when unpacked, too much for its size")

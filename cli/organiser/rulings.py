@@ -9,7 +9,7 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from deadheat.cli.author.entering import find_entry
+from deadheat.cli.author.bots import find_entry
 from deadheat.cli.author.matches import tried
 from deadheat.cli.console import harmless, quoted
 from deadheat.cli.output import Output, commands, listed

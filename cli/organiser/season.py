@@ -13,9 +13,9 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
+from deadheat.cli.author.bots import find_entry
 from deadheat.cli.author.contests import Number as Contested
 from deadheat.cli.author.contests import evaluation
-from deadheat.cli.author.entering import find_entry
 from deadheat.cli.author.leaderboard import standings_table
 from deadheat.cli.console import USAGE, fail, harmless, note, number_in, renamed
 from deadheat.cli.organiser.archive import archive
@@ -58,8 +58,8 @@ def create(
     if divisions:
         body["divisions"] = [_division(text) for text in divisions.split(",")]
     made = client.create_season(body)
-    said = f"Season {made.id} is {made.state}. `deadheat season open {made.id}` opens it."
-    return Output(made, [said, *_rounded(made)])
+    sentence = f"Season {made.id} is {made.state}. `deadheat season open {made.id}` opens it."
+    return Output(made, [sentence, *_rounded(made)])
 
 
 @group.command(name="list")
@@ -80,13 +80,13 @@ def show(
     if file:
         text = client.download(f"/v1/seasons/{season}/season.toml").decode()
         return Output({"season_id": season, "document": text}, text.rstrip("\n"))
-    found = client.season(season)
-    return Output(found, _shown_season(client, found))
+    record = client.season(season)
+    return Output(record, _shown_season(client, record))
 
 
-def _shown_season(client: Client, found: SeasonDetail) -> Iterator[RenderableType]:
-    board, progress, sent = client.leaderboard(found.id), found.progress, found.said
-    yield Text.assemble(harmless(found.name, "bold"), harmless(f", {found.game}: {_state(found)}"))
+def _shown_season(client: Client, record: SeasonDetail) -> Iterator[RenderableType]:
+    board, progress, sent = client.leaderboard(record.id), record.progress, record.said
+    yield Text.assemble(harmless(record.name, "bold"), harmless(f", {record.game}: {_state(record)}"))
     uncounted = progress.done - progress.counting
     yield (
         f"{counted(progress.entries, 'bot')}, {counted(progress.counting, 'match', 'matches')} played, "
@@ -95,17 +95,17 @@ def _shown_season(client: Client, found: SeasonDetail) -> Iterator[RenderableTyp
         + (f"{progress.held} held for an organiser, " if progress.held else "")
         + f"{progress.abandoned} abandoned"
     )
-    yield from _finals(found)
-    yield from _rounded(found)
-    if found.waits_for:
-        yield f"It is due to close but waits for {' and '.join(found.waits_for)}."
-    if len(found.divisions) > 1:
-        yield from map(_division_line, found.divisions)
+    yield from _finals(record)
+    yield from _rounded(record)
+    if record.waits_for:
+        yield f"It is due to close but waits for {' and '.join(record.waits_for)}."
+    if len(record.divisions) > 1:
+        yield from map(_division_line, record.divisions)
     for term in TERMS.values():
         if sent.get(term.name, term.default) != term.default:
             yield f"  {term.name}={shown(sent[term.name])}"
-    if found.log_sha256 and found.published_at:
-        yield f"Final standings of {instant(found.published_at)}, log {found.log_sha256}"
+    if record.log_sha256 and record.published_at:
+        yield f"Final standings of {instant(record.published_at)}, log {record.log_sha256}"
     yield standings_table(board)
 
 
@@ -175,8 +175,6 @@ group.command()(says(verify))
 
 
 def _add_step(state: SeasonState, step: SeasonStep) -> None:
-    """Add the command that moves a season to a state."""
-
     @asked(name=step.command, help=step.meaning)
     def go(client: Client, season: Number) -> Output:
         return _change(client, season, {"state": state.value})
@@ -277,7 +275,6 @@ def _division_line(division: Division) -> str:
 
 
 def _rounded(season: Season) -> list[str]:
-    """Report where the actual matches differ from the settings."""
     return [season.rounded] if season.rounded else []
 
 
@@ -300,7 +297,6 @@ def _changed(changed: Season, body: dict[str, Any]) -> Iterator[str]:
 
 
 def _playing(entry: Entry) -> str:
-    """Report which version plays, and the progress of newer ones."""
     if not entry.follows:
         return f"{entry.version}, no other"
     at_gate = f", {entry.challenger} at the gate" if entry.challenger else ", gate"

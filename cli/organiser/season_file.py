@@ -111,31 +111,31 @@ def _ask(season: int) -> None:
         fail("nothing was changed")
 
 
-def _shown_file(told: Declared, season: int) -> Iterator[RenderableType]:
-    if told.changes:
-        yield table(told.changes, _changes("now", "then") if season else _changes("default", "in the file"))
-    yield table(told.timetable, _timetable(datetime.now(UTC)))
-    yield from _forecast(told.forecast)
-    for warning in told.warnings:
+def _shown_file(declared: Declared, season: int) -> Iterator[RenderableType]:
+    if declared.changes:
+        yield table(declared.changes, _changes("now", "then") if season else _changes("default", "in the file"))
+    yield table(declared.timetable, _timetable(datetime.now(UTC)))
+    yield from _forecast(declared.forecast)
+    for warning in declared.warnings:
         yield f"Note: {warning}"
-    if not told.changes:
+    if not declared.changes:
         yield "There is nothing to change."
 
 
-def _forecast(found: Forecast) -> Iterator[RenderableType]:
-    yield f"Forecast: {found.words}."
-    if found.panel_matches:
-        yield f"Each version plays {found.panel_matches} matches against the panel: {found.panel_seconds:.0f} s."
-    if found.ladder_done_at:
-        left = plural(found.ladder_matches or 0, "match", "matches")
-        yield f"The ladder still has {left}; the last ends {instant(found.ladder_done_at)}."
-    if found.evaluations:
-        yield table(found.evaluations[:MOST_SHOWN], FORESEEN)
-        if (more := len(found.evaluations) - MOST_SHOWN) > 0:
+def _forecast(expected: Forecast) -> Iterator[RenderableType]:
+    yield f"Forecast: {expected.words}."
+    if expected.panel_matches:
+        yield f"Each version plays {expected.panel_matches} matches against the panel: {expected.panel_seconds:.0f} s."
+    if expected.ladder_done_at:
+        left = plural(expected.ladder_matches or 0, "match", "matches")
+        yield f"The ladder still has {left}; the last ends {instant(expected.ladder_done_at)}."
+    if expected.evaluations:
+        yield table(expected.evaluations[:MOST_SHOWN], FORESEEN)
+        if (more := len(expected.evaluations) - MOST_SHOWN) > 0:
             yield f"... and {more} more."
-    if found.finals_done_at:
-        left = plural(found.finals_matches, "match", "matches")
-        yield f"The finals have {left}; the last ends {instant(found.finals_done_at)}."
+    if expected.finals_done_at:
+        left = plural(expected.finals_matches, "match", "matches")
+        yield f"The finals have {left}; the last ends {instant(expected.finals_done_at)}."
 
 
 def _value(change: DeclaredChange, value: Any) -> str:

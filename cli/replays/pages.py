@@ -7,6 +7,7 @@ untrusted text: it passes through `visible` into `rich.text.Text`, which knows n
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -23,9 +24,11 @@ from deadheat.cli.local.transcripts import players
 from deadheat.engine import scenes
 from deadheat.engine.core import NS_PER_MS, Seat
 from deadheat.engine.figures import duration, seat_number, signed, visible
+from deadheat.engine.games.folder import Parts
 from deadheat.engine.scenes import Scene
 from deadheat.engine.scenes.core import Answer
-from deadheat.engine.transcript import Transcript
+from deadheat.engine.transcript import Exchange, Transcript
+from deadheat.engine.verdicts import took
 
 NAME_WIDTH = 16
 COLUMN_WIDTH = 20
@@ -59,28 +62,31 @@ class View:
     """Commands that a seat gets once in every round, each with the first round in which it comes."""
 
 
+VIEWS: Mapping[str, View] = Parts("terminal", "VIEW")
+"""Views by the game's name."""
+
+
 def pages(transcript: Transcript, view: View) -> Iterator[Page]:
-    """Yield a page per round of a verified transcript, then its end."""
     names = [named(transcript, seat, NAME_WIDTH) for seat in range(transcript.seats)]
     *played, last = scenes.scenes(transcript, names)
-    told: set[tuple[int, Seat]] = set()  # seats whose answer in an exchange was already shown
-    for number, found in groupby(played, key=lambda scene: scene.round or 0):
-        yield Page(number, Group(*_round(number, list(found), view, names, told), Text()))
+    answered: set[tuple[int, Seat]] = set()  # seats whose answer in an exchange was already shown
+    for number, group in groupby(played, key=lambda scene: scene.round or 0):
+        yield Page(number, Group(*_round(number, list(group), view, names, answered), Text()))
     yield Page(None, Group(*sheet(transcript), Text(last.words, style="bold")))
 
 
 def _round(
-    number: int, found: Sequence[Scene], view: View, names: Sequence[str], told: set[tuple[int, Seat]]
+    number: int, group: Sequence[Scene], view: View, names: Sequence[str], answered: set[tuple[int, Seat]]
 ) -> Iterator[RenderableType]:
     yield Text(f"Round {number}" if number else "Before round 1", style="bold")
-    if (before := view.before(found[0].state, names)) is not None:
+    if (before := view.before(group[0].state, names)) is not None:
         yield before
-    for scene in found:
-        new = [a for a in scene.answers if a.command != "READY" and (scene.exchange, a.seat) not in told]
-        told |= {(scene.exchange, answer.seat) for answer in new}
+    for scene in group:
+        new = [a for a in scene.answers if a.command != "READY" and (scene.exchange, a.seat) not in answered]
+        answered |= {(scene.exchange, answer.seat) for answer in new}
         words = Text(visible(scene.words), style="" if scene.fault is None else "bold red")
         yield Padding(words.append(_took(new), style="not bold default"), (0, 0, 0, 2), expand=False)
-    if (after := view.after(found[-1].state, names)) is not None:
+    if (after := view.after(group[-1].state, names)) is not None:
         yield after
 
 
@@ -96,7 +102,6 @@ def _took(answers: Sequence[Answer]) -> str:
 
 
 def named(transcript: Transcript, seat: Seat, width: int = COLUMN_WIDTH) -> str:
-    """Return a seat's number with its bot's name."""
     return f"{seat_number(seat)} {short(players(transcript)[seat], width)}"
 
 
@@ -113,10 +118,30 @@ def sheet(transcript: Transcript, own: Seat | None = None) -> Iterator[Table]:
     if own is not None:
         table.add_column("difference", justify="right")
     for name, cells, values in rows:
-        last = [] if own is None else [_signed(values[own] - values[1 - own]) if values else Text()]
-        table.add_row(name, *(cells[seat] for seat in order), *last, style="bold" if name == "total" else "")
+        row: list[RenderableType] = [cells[seat] for seat in order]
+        if own is not None:
+            gap = values[own] - values[1 - own] if values else 0
+            style = "red" if gap < 0 else "green" if gap > 0 else ""
+            row.append(Text(signed(gap) if values else "", style))
+        table.add_row(name, *row, style="bold" if name == "total" else "")
     yield table
 
 
-def _signed(value: float) -> Text:
-    return Text(signed(value), style="red" if value < 0 else "green" if value > 0 else "")
+def plain_pages(transcript: Transcript) -> Iterator[Page]:
+    """Yield a page per exchange, with the exchange's number, because there may be no rounds."""
+    for number, exchange in enumerate(transcript.exchanges):
+        yield Page(number, Group(Text(f"Exchange {number}", style="bold"), *_exchange(exchange), Text()))
+    result = transcript.result
+    faults = ", ".join(f"{fault} of seat {seat_number(seat)}" for seat, fault in sorted(result.faults.items()))
+    points = "no points" if result.points is None else f"points {', '.join(map(str, result.points))}"
+    yield Page(None, Text(f"Ranks {', '.join(map(str, result.ranks))}; {points}{'; ' + faults if faults else ''}."))
+
+
+def _exchange(exchange: Exchange) -> Iterator[Text]:
+    for event in exchange.events:
+        yield Text(f"  {visible(json.dumps(event, separators=(', ', ': ')))}")
+    for message in exchange.messages:
+        yield Text(f"  seat {seat_number(message.seat)} << {visible(message.line)}")
+    for seat, reply in sorted(exchange.replies.items()):
+        said = visible(reply.line) if reply.line is not None else f"({reply.fault})"
+        yield Text(f"  seat {seat_number(seat)} >> {said}   {took(reply)}")

@@ -21,7 +21,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from deadheat.cli.author.entering import find_bot
+from deadheat.cli.author.bots import find_bot
 from deadheat.cli.console import NO_ANSWER, fail, harmless, note, number_in
 from deadheat.cli.output import Output, as_object
 from deadheat.cli.server.api_client import PAGE, Client

@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -20,7 +20,6 @@ from deadheat.cli.console import (
     INTERRUPTED,
     REFUSED,
     USAGE,
-    cannot,
     command,
     ending_in_order,
     err,
@@ -30,7 +29,6 @@ from deadheat.cli.console import (
     note,
     number_in,
     out,
-    quoted,
 )
 from deadheat.cli.local.play import (
     BOT_HELP,
@@ -39,24 +37,27 @@ from deadheat.cli.local.play import (
     USUAL,
     Backend,
     Variant,
+    failing,
     open_backend,
-    our_failure,
 )
-from deadheat.cli.local.recorded import BadBot
 from deadheat.cli.local.reserve import locks_folder, own_processors
 from deadheat.cli.output import print_json, says
-from deadheat.cli.statistics.sprt import bounds
-from deadheat.cli.tournament import conditions
-from deadheat.cli.tournament.beginning import Unplayable, begin, candidates, gate_of, go_on
-from deadheat.cli.tournament.conditions import BadGate, Verdict
-from deadheat.cli.tournament.games import game_of
-from deadheat.cli.tournament.records import BadFolder, Folder, Kind, Request
+from deadheat.cli.rate import bounds
+from deadheat.cli.tournament import beginning
+from deadheat.cli.tournament.beginning import BadGate, Unplayable, Verdict, begin, gate_of, go_on
+from deadheat.cli.tournament.records import BadFolder, Folder, GameRecord, Kind, Request
 from deadheat.cli.tournament.runner import CannotPlay, Interrupted, Runner
-from deadheat.cli.tournament.schedule import games_of, plan
-from deadheat.cli.tournament.show import Screen, closing_lines, sprt_line, standings_table
-from deadheat.cli.tournament.standings import Standings, summary
+from deadheat.cli.tournament.schedule import plan
+from deadheat.cli.tournament.standings import (
+    Screen,
+    Standings,
+    closing_lines,
+    sprt_line,
+    standings_of,
+    standings_table,
+    summary,
+)
 from deadheat.cli.tournament.worker import Job, Voided
-from deadheat.engine.core import TransportError
 from deadheat.engine.figures import counted, visible
 from deadheat.engine.games import GAMES
 from deadheat.sandbox.box import Sandbox
@@ -135,19 +136,20 @@ def tournament(
         {no_fault_in = 200},            # games
       ]
     """  # noqa: D301  Click leaves the lines after this mark as they are
-    workers = _at_a_time(concurrency)
-    named = tuple(bots or ())
+    workers = number_in(concurrency)
+    if concurrency != AUTO and (workers is None or not 1 <= workers <= MOST_AT_ONCE):
+        fail(f"--concurrency is a number from 1 to {MOST_AT_ONCE}, or {AUTO}", USAGE)
     with ending_in_order(), tempfile.TemporaryDirectory(prefix="deadheat-tournament-") as work:
-        open_sandbox = partial(_sandbox_of, work=Path(work))
-        with _sentences():
+        open_sandbox = partial(open_backend, work=Path(work))
+        with _sentences(), failing("use the folder"):
             if resume is not None:
-                more = named if game in GAMES else tuple(word for word in (game, *named) if word)
+                more = bots or [] if game in GAMES else [word for word in (game, *(bots or ())) if word]
                 request, open_folder = go_on(resume, more, games, open_sandbox)
             else:
                 path = folder or Path(f"tournament-{datetime.now():%Y%m%d-%H%M%S}")  # noqa: DTZ005  a name for people
                 about = partial(Request, game=game, kind=format_, sprt=bounds(sprt), until=until, seed=seed)
                 wanted = about(seats=seats or 0, games=games or 0, keep=keep.value, sandbox=sandbox.value)
-                request, open_folder = begin(wanted, named, gate, set_ or (), path, open_sandbox(sandbox.value))
+                request, open_folder = begin(wanted, bots or [], gate, set_ or (), path, open_sandbox(sandbox.value))
             with open_folder:
                 run = Run(request, open_folder, as_json)
                 run.play(workers, partial(workers_sandbox, work=Path(work)))
@@ -163,21 +165,21 @@ class Run:
     folder: Folder
     as_json: bool
     standings: Standings = field(init=False)
+    planned: int = 0
     interrupted: bool = False
     """Whether Ctrl-C or SIGTERM ended the run."""
     broke: str = ""
     """The reason why this machine could not continue, as a sentence."""
 
     def __post_init__(self) -> None:
-        self.standings = Standings(self.request.labels, plan(self.request))
-        for game in self.folder.games:
-            self.standings.add(game)
+        self.standings = standings_of(self.request, self.folder.games)
 
     def play(self, workers: int | None, open_sandbox: Callable[[str], Sandbox]) -> None:
-        """Play the missing games until the plan ends, a decision is reached, or Ctrl-C."""
         request, folder = self.request, self.folder
         played = self.standings.games.keys()
-        left = ((deal, tuple(one for one in deal.games if one.number not in played)) for deal in self.standings.deals)
+        deals = plan(request)
+        self.planned = sum(len(deal.games) for deal in deals)
+        left = ((deal, tuple(game for game in deal.games if game.number not in played)) for deal in deals)
         missing = [replace(deal, games=games) for deal, games in left if games]
         if not missing or self._decided():
             return
@@ -192,15 +194,15 @@ class Run:
             locks=locks_folder(),
             cpus=cpus,
         )
-        with Screen(request, self.standings, not self.as_json and err.is_terminal) as screen:
+        with Screen(self.standings, self.planned, not self.as_json and err.is_terminal) as screen:
             runner = Runner(job, workers or max(1, len(cpus)), self._ended, self._void)
 
-            told: set[tuple[str, ...]] = set()
+            noted: set[tuple[str, ...]] = set()
 
             def look() -> None:
-                if runner.waits and not screen.wanted and runner.waits not in told:
+                if runner.waits and not screen.wanted and runner.waits not in noted:
                     note(f"for processors. Taken: {'; '.join(runner.waits)}", "waiting")
-                    told.add(runner.waits)  # only once, because tournaments take turns every few seconds
+                    noted.add(runner.waits)  # only once, because tournaments take turns every few seconds
                 screen.waits = runner.waits
                 screen.draw()
 
@@ -214,20 +216,20 @@ class Run:
                     raise
                 self.broke = str(error)
 
-    def _ended(self, line: str) -> bool:
+    def _ended(self, game: GameRecord) -> bool:
         """Append a game's line, and return whether the results suffice."""
-        self.folder.append(line)
-        self.standings.add(game_of(line))
+        self.folder.append(line := game.line)
+        self.standings.add(game)
         if self.as_json:
             print(line, flush=True)
         elif milestone(count := len(self.standings.games)) and not err.is_terminal:
-            note(f"{count} of at most {counted(games_of(self.standings.deals), 'game')}")
+            note(f"{count} of at most {counted(self.planned, 'game')}")
         return self._decided()
 
     def _decided(self) -> bool:
         request = self.request
         if request.sprt is not None:
-            return bool(self.standings.test(request.sprt).verdict != "continue")
+            return bool(self.standings.test().verdict != "continue")
         if request.until is not None and self.standings.games:
             width = self.standings.width(request.labels[0])
             return width is not None and width <= request.until
@@ -242,15 +244,21 @@ class Run:
         request = self.request
         if request.gate is None:
             return {}
-        gate, labels = gate_of(request), request.labels
-        panel = range(len(request.bots) - request.panel, len(request.bots))
-        return {labels[bot]: conditions.judge(gate, self.standings, bot, panel) for bot in candidates(request)}
+        first = len(request.bots) - request.panel
+        gate, panel = gate_of(request), range(first, len(request.bots))
+        return {request.labels[bot]: beginning.judge(gate, self.standings, bot, panel) for bot in range(first)}
 
     def end(self) -> None:
-        """Show the results and the paths of the files, and exit with the right code."""
         verdicts = {} if self.interrupted or self.broke else self.verdicts()
         if self.as_json:
-            print_json({"summary": self._summary(verdicts)})
+            totals = summary(self.standings, self._choice(verdicts))
+            if self.request.sprt is not None:
+                state = self.standings.test()
+                totals["sprt"] = {"verdict": state.verdict.value, "llr": round(state.llr, 4), "games": state.games}
+            if verdicts:
+                totals["gate"] = {label: list(map(asdict, judged)) for label, judged in verdicts.items()}
+            stopped = self.interrupted or bool(self.broke)
+            print_json({"summary": totals | {"folder": str(self.folder.path), "interrupted": stopped}})
         elif self.standings.games:
             self._show(verdicts)
         path = self.folder.path
@@ -275,34 +283,21 @@ class Run:
             return [rating for rating in ratings if rating.player in verdicts]
         return ratings if request.kind is Kind.ROUND_ROBIN and len(ratings) > 2 and request.sprt is None else []
 
-    def _summary(self, verdicts: dict[str, list[Verdict]]) -> dict[str, Any]:
-        request, found = self.request, summary(self.standings, self._choice(verdicts))
-        if request.sprt is not None:
-            state = self.standings.test(request.sprt)
-            found["sprt"] = {"verdict": state.verdict.value, "llr": round(state.llr, 4), "games": state.games}
-        if verdicts:
-            found["gate"] = {label: list(map(asdict, judged)) for label, judged in verdicts.items()}
-        return found | {"folder": str(self.folder.path), "interrupted": self.interrupted or bool(self.broke)}
-
     def _show(self, verdicts: dict[str, list[Verdict]]) -> None:
         request = self.request
         out.print(standings_table(self.standings, self.standings.ratings(now=True)))
         if request.sprt is not None:
-            out.print(sprt_line(request, self.standings.test(request.sprt)), soft_wrap=True)
+            out.print(sprt_line(request, self.standings.test()), soft_wrap=True)
         for line in closing_lines(self.standings, self._choice(verdicts)):
             out.print(line, soft_wrap=True)
         for label, judged in verdicts.items():
             passed = all(verdict.met for verdict in judged)
-            said = (" passes", "green") if passed else (" does not pass", "red")
+            outcome = (" passes", "green") if passed else (" does not pass", "red")
             out.print()
-            out.print(Text.assemble((visible(label), "bold"), said))
+            out.print(Text.assemble((visible(label), "bold"), outcome))
             for verdict in judged:
                 met = ("met     ", "green") if verdict.met else ("failed  ", "red")
                 out.print(Text.assemble("  ", met, harmless(verdict.sentence)), soft_wrap=True)
-
-
-def _sandbox_of(backend: str, work: Path) -> Sandbox:
-    return open_backend(Backend(backend), work)
 
 
 def workers_sandbox(backend: str, work: Path) -> Sandbox:
@@ -311,35 +306,17 @@ def workers_sandbox(backend: str, work: Path) -> Sandbox:
         return LocalSandbox()
     own = work / str(os.getpid())
     own.mkdir()
-    return _sandbox_of(backend, own)
-
-
-def _at_a_time(text: str) -> int | None:
-    number = number_in(text)
-    if text != AUTO and (number is None or not 1 <= number <= MOST_AT_ONCE):
-        fail(f"--concurrency is a number from 1 to {MOST_AT_ONCE}, or {AUTO}", USAGE)
-    return number
+    return open_backend(backend, own)
 
 
 @contextmanager
 def _sentences() -> Iterator[None]:
-    """End the command with one sentence on any failure."""
     try:
         yield
     except (Unplayable, BadFolder, BadGate) as error:
         fail(str(error), USAGE)
-    except BadBot as error:
-        if error.log:
-            err.print(quoted(error.log), soft_wrap=True)
-        fail(str(error), USAGE)
     except CannotPlay as error:
         fail(str(error))
-    except TransportError as error:
-        fail(our_failure(error))
     except KeyboardInterrupt:
         note("before the first game", "stopped")
         raise typer.Exit(INTERRUPTED) from None
-    except BrokenPipeError:
-        raise  # the reader of our output closed it: end the command silently
-    except OSError as error:
-        cannot(f"use {error.filename or 'the folder'}", error)

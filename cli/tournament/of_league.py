@@ -5,7 +5,6 @@ The league's games share no dice, so there are no pairs of games, and the sequen
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -13,9 +12,8 @@ from pathlib import Path
 
 from deadheat.cli.console import note
 from deadheat.cli.local.transcripts import parsed
-from deadheat.cli.tournament import records
-from deadheat.cli.tournament.games import game_line
-from deadheat.cli.tournament.records import GAMES, Bot, Kind, Request, Stage
+from deadheat.cli.tournament.records import Bot, Kind, Request, Stage, record_of
+from deadheat.cli.tournament.standings import standings_of
 from deadheat.engine.core import NS_PER_S
 from deadheat.engine.transcript import Transcript
 from deadheat.league.records.contests import ContestDetail
@@ -39,7 +37,7 @@ def write_report(
     over = sorted((match for match in matches if match.state == MatchState.DONE), key=lambda match: match.id)
     played = [match for match in over if match.uncounted is None or match.uncounted.cause not in TAKEN_OUT]
     places = {(one.bot_id, one.version): place for place, one in enumerate(contest.versions)}
-    request, lines = _request(contest), []
+    request, games = _request(contest), []
     with tempfile.TemporaryDirectory(prefix="deadheat-contest-") as work:
         for number, match in enumerate(played):
             if number % TOLD_EVERY == TOLD_EVERY - 1:
@@ -49,10 +47,9 @@ def write_report(
             transcript = parsed(data, f"match {match.id}")
             request = replace(request, variant=transcript.variant)  # the season's variant, the same in all matches
             names = [request.labels[places.get((seat.bot_id, seat.version), 1)] for seat in match.seats]
-            line = game_line(match.id, names, match.commitment, transcript, _seconds(transcript), file.name)
-            lines.append(json.dumps(line).encode())
+            games.append(record_of(match.id, names, match.commitment, transcript, _seconds(transcript), file.name))
         title = f"{contest.title}: contest {contest.id}"
-        return report.write(Path(work), output, title, records.played(request, lines, Path(GAMES)))
+        return report.write(Path(work), output, title, standings_of(request, games, paired=False))
 
 
 def _seconds(transcript: Transcript) -> float:

@@ -16,20 +16,24 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from deadheat import __version__
-from deadheat.cli.tournament.games import GameRecord, game_of
+from deadheat.cli.local.report import rounded
+from deadheat.cli.local.transcripts import faults_of
 from deadheat.engine import games
+from deadheat.engine.core import NS_PER_MS, Fault
 from deadheat.engine.core import Game as Rules
 from deadheat.engine.games.variants import BadVariant, varied
+from deadheat.engine.transcript import Transcript, encode_result
 from deadheat.league.complaints import plainly
 from deadheat.sandbox.box import Program
 
@@ -73,10 +77,6 @@ class Stage:
     games: int
 
 
-def _started() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """The request as stored in ``tournament.json``, from which the plan of games follows (`schedule.plan`). `seed` is
@@ -97,7 +97,7 @@ class Request:
     seed: str
     keep: str
     sandbox: str
-    started: str = field(default_factory=_started)
+    started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     block: int = 1
     panel: int = 0
     gate: Mapping[str, Any] | None = None
@@ -120,45 +120,143 @@ class Request:
             return None
 
     @property
+    def open_end(self) -> bool:
+        """Whether the results decide when to stop."""
+        return self.sprt is not None or self.until is not None
+
+    @property
     def labels(self) -> tuple[str, ...]:
-        """The bots' names, by number."""
         return tuple(bot.label for bot in self.bots)
 
 
+@dataclass(frozen=True, slots=True)
+class FaultRecord:
+    """A fault of a seat, with its prompt and own time."""
+
+    seat: int
+    fault: str
+    command: str | None = None
+    elapsed_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """A seat's answers to one command in a game: own times in milliseconds, rounded to two digits, with counts."""
+
+    limit_ms: float
+    own_ms: list[tuple[float, int]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GameRecord:
+    """One game, which is a line of ``games.jsonl``. Everything by seat is in the order of `players`. Games of one
+    `group` shared their dice. `rated`: it is evidence about strength, because not every bot failed. `transcript`: the
+    path in the folder, if it was kept.
+    """
+
+    number: int
+    players: list[str]
+    ranks: list[int]
+    points: list[int | str] | None
+    rated: bool = True
+    group: str | None
+    seed: str | None = None
+    attempt: int | None = None
+    faults: list[FaultRecord]
+    void_attempts: int
+    seconds: float
+    times: list[dict[str, Answers]]
+    host_ms: list[float]
+    transcript: str | None
+
+    def __post_init__(self) -> None:
+        seats = len(self.players)
+        if any(len(part) != seats for part in (self.ranks, self.times, self.host_ms)):
+            raise ValueError("lists of different lengths")
+        if any(not 0 <= fault.seat < seats for fault in self.faults):
+            raise ValueError("a fault of a seat that does not exist")
+
+    def failed(self, seat: int) -> bool:
+        return any(fault.seat == seat for fault in self.faults)
+
+    @property
+    def line(self) -> str:
+        """The game's line of the log, ASCII only."""
+        return _spelled(_GAME.dump_python(self))
+
+
+_GAME = TypeAdapter(GameRecord)
+_spelled = json.JSONEncoder(check_circular=False).encode
+"""Like `json.dumps`, but without a new encoder for each line. A line of results does not contain itself."""
+
+
+def game_of(line: str | bytes) -> GameRecord:
+    """Read a game's line. Raises ValidationError."""
+    return _GAME.validate_json(line)
+
+
+def record_of(
+    number: int, players: list[str], group: str, transcript: Transcript, seconds: float, path: str | None
+) -> GameRecord:
+    result = encode_result(transcript.result)
+    times, host_ns = times_of(transcript)
+    return GameRecord(
+        number=number,
+        players=players,
+        ranks=result["ranks"],
+        points=result["points"],
+        rated=transcript.result.rated,
+        group=group,
+        seed=transcript.seed.hex(),
+        attempt=transcript.attempt,
+        faults=[FaultRecord(**fault) for fault in faults_of(transcript)],
+        void_attempts=transcript.attempt - 1,
+        seconds=round(seconds, 4),
+        times=times,
+        host_ms=[taken_ns / NS_PER_MS for taken_ns in host_ns],
+        transcript=path,
+    )
+
+
+def times_of(transcript: Transcript) -> tuple[list[dict[str, Answers]], list[int]]:
+    """Return each seat's own times by command, and what the host took, in ns."""
+    own: list[dict[str, Counter[int]]] = [{} for _ in range(transcript.seats)]
+    limits_ns: Counter[tuple[int, str]] = Counter()
+    host_ns = [0] * transcript.seats
+    for prompt in transcript.prompts():
+        reply, seat, command = prompt.reply, prompt.message.seat, prompt.message.command
+        host_ns[seat] += reply.stolen_ns
+        if reply.line is not None or reply.fault is Fault.TIMEOUT:  # else nothing was timed
+            limits_ns[seat, command] = max(limits_ns[seat, command], prompt.limit_ns)
+            own[seat].setdefault(command, Counter())[rounded(reply.own_ns, 2)] += 1
+    times = [
+        {
+            command: Answers(
+                limits_ns[seat, command] / NS_PER_MS, [(ns / NS_PER_MS, n) for ns, n in sorted(counts.items())]
+            )
+            for command, counts in by_command.items()
+        }
+        for seat, by_command in enumerate(own)
+    ]
+    return times, host_ns
+
+
 def _games(file: Path, lines: Iterable[bytes]) -> list[GameRecord]:
-    """Read the games in a file's lines. Raises BadFolder."""
-    games = []
+    records = []
     for number, line in enumerate(lines, 1):
         try:
-            games.append(game_of(line))
+            records.append(game_of(line))
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             where = ".".join(map(str, first["loc"]))
             why = f"{where + ': ' if where else ''}{plainly(first)}".rstrip(".")
             raise BadFolder(f"{file}, line {number}: {why}; {CURE}") from None
-    if len(games) > MOST_GAMES:
+    if len(records) > MOST_GAMES:
         raise BadFolder(f"{file} has more than {MOST_GAMES} games")
-    return games
+    return records
 
 
-@dataclass(frozen=True, slots=True)
-class Played:
-    """A tournament so far. `rated` are the lines of the games that count, in the form that `deadheat rate` reads;
-    `labels` are the names of all bots.
-    """
-
-    about: Request
-    games: Sequence[GameRecord]
-    rated: Sequence[bytes]
-    labels: Sequence[str]
-
-    @property
-    def numbers(self) -> dict[str, int]:
-        """The place of each bot in `labels`."""
-        return {label: number for number, label in enumerate(self.labels)}
-
-
-def read(folder: Path) -> Played:
+def read(folder: Path) -> tuple[Request, list[GameRecord]]:
     """Read a tournament that is over, interrupted or still running. Raises BadFolder."""
     about, file = load(folder), folder / GAMES
     try:
@@ -167,26 +265,14 @@ def read(folder: Path) -> Played:
         data = b""
     except OSError as error:
         raise BadFolder(f"cannot read {file}: {error.strerror}") from error
-    return played(about, data[: data.rfind(b"\n") + 1].splitlines(), file)  # the last line may be cut short
-
-
-def played(about: Request, lines: Sequence[bytes], file: Path) -> Played:
-    """Return the tournament with these lines of its games, which `file` contains. Raises BadFolder."""
-    games = _games(file, lines)
-    rated = [line for line, game in zip(lines, games, strict=True) if game.rated]
-    labels = dict.fromkeys([*about.labels, *(player for game in games for player in game.players)])
-    return Played(about, games, rated, list(labels))
+    return about, _games(file, data[: data.rfind(b"\n") + 1].splitlines())  # the last line may be cut short
 
 
 class Folder:
     """An open tournament's folder. Close it, or use it as a context manager."""
 
     def __init__(self, path: Path) -> None:
-        """Open or create the log, and repair its end.
-
-        Raises:
-            OSError: the folder cannot be used. BadFolder: another process has it.
-        """
+        """Open or create the log, and repair its end. Raises OSError, and BadFolder if another process has it."""
         self.path = path
         self._fd = os.open(path / GAMES, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         try:
@@ -194,7 +280,11 @@ class Folder:
         except BlockingIOError:
             os.close(self._fd)
             raise BadFolder(f"another tournament is being played in {path}") from None
-        self.games = self._repaired()
+        data = (path / GAMES).read_bytes()
+        whole = data[: data.rfind(b"\n") + 1]  # the last line may be cut short
+        self.games = _games(path / GAMES, whole.splitlines())
+        if len(whole) < len(data):
+            os.ftruncate(self._fd, len(whole))
 
     def __enter__(self) -> Folder:
         return self
@@ -214,15 +304,6 @@ class Folder:
         if os.write(self._fd, data) != len(data):
             raise OSError(28, "no space left for results", str(self.path / GAMES))
 
-    def _repaired(self) -> list[GameRecord]:
-        """Return the games, without a last line that was cut short."""
-        data = (self.path / GAMES).read_bytes()
-        whole = data[: data.rfind(b"\n") + 1]
-        games = _games(self.path / GAMES, whole.splitlines())
-        if len(whole) < len(data):
-            os.ftruncate(self._fd, len(whole))
-        return games
-
     def program(self, bot: Bot) -> Program:
         """Return the stored program of a bot."""
         return Program((self.path / BOTS / bot.folder).absolute(), bot.command, bot.label)
@@ -239,12 +320,12 @@ def load(folder: Path) -> Request:
     """Read the request in a folder. Raises BadFolder."""
     path = folder / HEADER
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if found.pop("format") != FORMAT:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        if stored.pop("format") != FORMAT:
             raise BadFolder(f"{path} was written by another version of deadheat")
-        bots = tuple(Bot(**{**bot, "command": tuple(bot["command"])}) for bot in found.pop("bots"))
-        stages = tuple(Stage(**stage) for stage in found.pop("stages"))
-        return Request(**{**found, "bots": bots, "stages": stages, "kind": Kind(found["kind"])})
+        bots = tuple(Bot(**{**bot, "command": tuple(bot["command"])}) for bot in stored.pop("bots"))
+        stages = tuple(Stage(**stage) for stage in stored.pop("stages"))
+        return Request(**{**stored, "bots": bots, "stages": stages, "kind": Kind(stored["kind"])})
     except OSError as error:
         raise BadFolder(f"there is no tournament in {folder}: cannot read {path}: {error.strerror}") from error
     except (ValueError, TypeError, KeyError, AttributeError) as error:

@@ -22,8 +22,9 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkProcess
-from types import FrameType
 
+from deadheat.cli.console import handling
+from deadheat.cli.tournament.records import GameRecord
 from deadheat.cli.tournament.schedule import Deal
 from deadheat.cli.tournament.worker import Ended, Failed, Job, Voided, Waits, Word, work
 
@@ -61,20 +62,19 @@ class _Worker:
 
     @property
     def at_hand(self) -> int:
-        """The number of deals that the worker should have waiting."""
         a_second = self.done / max(time.monotonic() - self.began, AT_HAND_SECONDS)
         return min(MOST_AT_HAND, max(AT_HAND, round(a_second * AT_HAND_SECONDS)))
 
 
 @dataclass
 class Runner:
-    """One run of a plan. `ended` gets a game's line and returns whether to stop; `told` gets all other messages of the
+    """One run of a plan. `ended` gets a game and returns whether to stop; `told` gets all other messages of the
     workers; `look` is called now and then.
     """
 
     job: Job
     workers: int
-    ended: Callable[[str], bool]
+    ended: Callable[[GameRecord], bool]
     told: Callable[[Voided], None] = lambda _: None
     look: Callable[[], None] = lambda: None
     _at_work: list[_Worker] = field(default_factory=list)
@@ -87,18 +87,16 @@ class Runner:
         return ()
 
     def play(self, deals: Sequence[Deal], block: int) -> None:
-        """Play all deals, or until `ended` says stop.
-
-        Raises:
-            Interrupted: Ctrl-C. CannotPlay: this machine cannot play. OSError: a file cannot be written.
-        """
+        """Play all deals, or until `ended` says stop. Raises Interrupted, CannotPlay, OSError."""
         blocks = deque(_blocks(deals, block))
-        with _Interrupts() as interrupts:
+        seen: set[int] = set()  # signals never interrupt this process's work, such as writing a message or a line
+        stopping = (signal.SIGINT, signal.SIGTERM)
+        with handling(dict.fromkeys(stopping, lambda number, _: seen.add(number))):
             try:
                 for _ in range(min(self.workers, len(blocks))):
                     self._start()
-                self._serve(blocks, interrupts)
-                if interrupts.seen:
+                self._serve(blocks, seen)
+                if seen:
                     raise Interrupted
             except (Interrupted, CannotPlay):
                 self._stop()
@@ -106,15 +104,18 @@ class Runner:
                 raise
             finally:
                 self._stop()
-                self._forget()
+                for worker in self._at_work:
+                    worker.pipe.close()
+                    worker.process.close()
+                self._at_work.clear()
 
-    def _serve(self, blocks: deque[list[Deal]], interrupts: _Interrupts) -> None:
+    def _serve(self, blocks: deque[list[Deal]], stopped: set[int]) -> None:
         poller = select.poll()  # one poller for all: multiprocessing's own `wait` creates one for every message
         by_fd = {worker.pipe.fileno(): worker for worker in self._at_work}
         for fd, worker in by_fd.items():
             poller.register(fd, select.POLLIN)
             self._hand_out(worker, blocks)
-        while any(worker.deals for worker in self._at_work) and not interrupts.seen:
+        while any(worker.deals for worker in self._at_work) and not stopped:
             for fd, _ in poller.poll(LOOK_MS):
                 if self._hear(by_fd[fd]):
                     return
@@ -122,7 +123,6 @@ class Runner:
             self.look()
 
     def _hand_out(self, worker: _Worker, blocks: deque[list[Deal]]) -> None:
-        """Keep the worker supplied with deals, in whole blocks."""
         deals: list[Deal] = []
         while blocks and len(worker.deals) + len(deals) < worker.at_hand:
             deals += blocks.popleft()
@@ -142,7 +142,7 @@ class Runner:
         stop = False
         for word in words:
             if isinstance(word, Ended):
-                stop = self.ended(word.line) or stop
+                stop = self.ended(word.game) or stop
             elif isinstance(word, Waits):
                 worker.waits = word.holders
             elif isinstance(word, Voided):
@@ -178,19 +178,12 @@ class Runner:
                 worker.process.join()
 
     def _hear_the_rest(self) -> None:
-        """Record the games that ended before their worker did."""
         for worker in self._at_work:
             with contextlib.suppress(EOFError, OSError):
                 while worker.pipe.poll(0):
                     for word in worker.pipe.recv():
                         if isinstance(word, Ended):
-                            self.ended(word.line)
-
-    def _forget(self) -> None:
-        for worker in self._at_work:
-            worker.pipe.close()
-            worker.process.close()
-        self._at_work.clear()
+                            self.ended(word.game)
 
 
 def _end_of(worker: _Worker) -> Exception:
@@ -211,23 +204,3 @@ def _blocks(deals: Sequence[Deal], block: int) -> Iterator[list[Deal]]:
         run = list(same)
         for first in range(0, len(run), block):
             yield run[first : first + block]
-
-
-class _Interrupts:
-    """Records whether SIGINT or SIGTERM came during the block. Signals never interrupt this process's work, such as
-    writing a message or a line.
-    """
-
-    def __init__(self) -> None:
-        self.seen = False
-
-    def __enter__(self) -> _Interrupts:
-        self._before = {number: signal.signal(number, self._see) for number in (signal.SIGINT, signal.SIGTERM)}
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def _see(self, _number: int, _frame: FrameType | None) -> None:
-        self.seen = True

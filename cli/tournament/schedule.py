@@ -14,7 +14,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 
 from deadheat.cli.tournament.records import Kind, Request
 from deadheat.engine.chance import SEED_BYTES
@@ -40,7 +40,6 @@ class Deal:
 
     @property
     def table(self) -> tuple[int, ...]:
-        """The bots at the table, in the order of their numbers."""
         return tuple(sorted(self.games[0].players))
 
 
@@ -62,14 +61,12 @@ def plan(design: Request) -> list[Deal]:
     return deals
 
 
-def games_of(deals: Sequence[Deal]) -> int:
-    """Count the games in these deals."""
-    return sum(len(deal.games) for deal in deals)
-
-
 def _tables(design: Request, bots: int, wanted: int, met: Counter[PairKey]) -> Iterator[tuple[int, ...]]:
     """Yield tables until each pair that meets has met in `wanted` deals. `met`: the meetings so far; it is updated."""
-    pairs = [pair for pair in combinations(range(bots), 2) if _meets(design, bots, *pair)]
+    everybody = design.kind is Kind.ROUND_ROBIN and not design.panel
+    panel = range(bots - design.panel, bots) if design.panel else range(1, bots)
+    candidates = range(bots - design.panel) if design.panel else range(1)
+    pairs = list(combinations(range(bots), 2) if everybody else product(candidates, panel))
     if design.seats == 2:
         tables: Iterator[tuple[int, ...]] = _pairs_in_turn(pairs, wanted, met, design.block)
     else:
@@ -77,12 +74,6 @@ def _tables(design: Request, bots: int, wanted: int, met: Counter[PairKey]) -> I
     for table in tables:
         met.update(pair_key(*pair) for pair in combinations(table, 2))
         yield table
-
-
-def _meets(design: Request, bots: int, one: int, other: int) -> bool:
-    if design.panel:
-        return one < bots - design.panel <= other
-    return design.kind is Kind.ROUND_ROBIN or one == 0
 
 
 def _pairs_in_turn(

@@ -2,7 +2,7 @@
 
 The page's script answers "what if" from the data that `what_if` puts into the page: all own times, rounded to two
 digits and counted, and for every game and seat the answer nearest to its limit, since one late answer loses a game. A
-time bank is one limit for all answers of a game except READY: there the row `cli.local.timing.BANK`, their sum, counts.
+time bank is one limit for all answers of a game except READY: there the row `cli.local.report.BANK`, their sum, counts.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any
 
 from deadheat.cli.local import page
 from deadheat.cli.local.page import shown
-from deadheat.cli.local.timing import BANK
+from deadheat.cli.local.report import BANK, quantile
 from deadheat.cli.output import Column, Columns
-from deadheat.cli.tournament.games import Answers, GameRecord
-from deadheat.cli.tournament.records import Played
+from deadheat.cli.tournament.records import Answers, GameRecord
+from deadheat.cli.tournament.standings import Standings
 from deadheat.engine.core import NS_PER_MS
 from deadheat.engine.figures import counted, duration, limit
 
@@ -41,30 +41,19 @@ class Row:
     own_ms: Counter[float] = field(default_factory=Counter)
 
     def add(self, answers: Answers) -> None:
-        """Count the answers of one game."""
         self.limit_ms = max(self.limit_ms, answers.limit_ms)
         for value, count in answers.own_ms:
             self.own_ms[value] += count
 
-    def quantile(self, share: float) -> float:
-        """Return the smallest time, in milliseconds, that covers the given share of the answers."""
-        wanted = share * self.own_ms.total()
-        for value, count in sorted(self.own_ms.items()):
-            wanted -= count
-            if wanted <= 0:
-                return value
-        return max(self.own_ms, default=0.0)
 
-
-def rows(played: Played) -> list[Row]:
-    """Collect the answers by bot and command, bots in the order of the tournament."""
-    found: dict[tuple[str, str], Row] = {}
-    for game in played.games:
+def rows(played: Standings) -> list[Row]:
+    collected: dict[tuple[str, str], Row] = {}
+    for game in played.games.values():
         for seat, bot in enumerate(game.players):
             for command, answers in answers_of(game, seat, played.about.bank_ms).items():
-                found.setdefault((bot, command), Row(bot, command)).add(answers)
+                collected.setdefault((bot, command), Row(bot, command)).add(answers)
     order = played.numbers
-    return sorted(found.values(), key=lambda row: order[row.bot])
+    return sorted(collected.values(), key=lambda row: order[row.bot])
 
 
 def answers_of(game: GameRecord, seat: int, bank_ms: int | None) -> Mapping[str, Answers]:
@@ -77,40 +66,37 @@ def answers_of(game: GameRecord, seat: int, bank_ms: int | None) -> Mapping[str,
     return {**times, BANK: Answers(bank_ms, [(float(f"{used_ms:.2g}"), 1)])}
 
 
-def response_times(found: Sequence[Row], played: Played) -> Iterator[str]:
+def response_times(answered: Sequence[Row], played: Standings) -> Iterator[str]:
     """Show the controls of the question "what if", and the duration of each bot's answers."""
-    limits = {row.command: max(other.limit_ms for other in found if other.command == row.command) for row in found}
-    said = ", ".join(f"{shown(command)} {_limit(value)}" for command, value in limits.items())
-    yield f"<p>Own time, without what the host took. Limits: {said}.</p>\n"
+    limits = {
+        row.command: max(other.limit_ms for other in answered if other.command == row.command) for row in answered
+    }
+    known = ", ".join(f"{shown(command)} {limit(round(ms * NS_PER_MS))}" for command, ms in limits.items())
+    yield f"<p>Own time, without what the host took. Limits: {known}.</p>\n"
     yield page.part("report-whatif.html")
-    numbers = {id(row): number for number, row in enumerate(found)}
+    numbers = {id(row): number for number, row in enumerate(answered)}
     columns: Columns[Row] = (
         Column("Bot", lambda row: shown(row.bot)),
         Column("Command", lambda row: f"<code>{shown(row.command)}</code>"),
         Column("Answers", lambda row: f"{row.own_ms.total():,}", right=True),
         Column("Up to the limit", lambda row: _spark(row, numbers[id(row)])),
-        Column("Median", lambda row: _ms(row.quantile(0.5)), right=True),
-        Column("99 %", lambda row: _ms(row.quantile(0.99)), right=True),
-        Column("Slowest", lambda row: _ms(row.quantile(1)), right=True),
+        Column("Median", lambda row: _ms(quantile(row.own_ms, 0.5)), right=True),
+        Column("99 %", lambda row: _ms(quantile(row.own_ms, 0.99)), right=True),
+        Column("Slowest", lambda row: _ms(max(row.own_ms)), right=True),
         Column("Of the limit", _used),
         Column("Late", lambda row: _late(row, numbers[id(row)]), right=True),
     )
-    yield from page.table("Response times", found, columns)
+    yield from page.table("Response times", answered, columns)
     yield '<p class="note">Bars: each is twice the share of the limit of the one before it, up to all of it; '
     yield "the line is the limit that you choose; red bars are past it.</p>\n"
-    yield from _cost(played)
-
-
-def _cost(played: Played) -> Iterator[str]:
-    games = Counter(bot for game in played.games for bot in game.players)
-    numbers = played.numbers
-    columns: Columns[str] = (
+    number = played.numbers
+    costs: Columns[str] = (
         Column("Bot", shown),
-        Column("Games", lambda bot: f"{games[bot]:,}", right=True),
-        Column("More lost by a late answer", lambda bot: f'<span data-lost="{numbers[bot]}">0</span>', right=True),
-        Column("Of these won as played", lambda bot: f'<span data-won="{numbers[bot]}">0</span>', right=True),
+        Column("Games", lambda bot: f"{played.seen[number[bot]].games:,}", right=True),
+        Column("More lost by a late answer", lambda bot: f'<span data-lost="{number[bot]}">0</span>', right=True),
+        Column("Of these won as played", lambda bot: f'<span data-won="{number[bot]}">0</span>', right=True),
     )
-    yield from page.table("Games that late answers would cost", played.labels, columns)
+    yield from page.table("Games that late answers would cost", played.labels, costs)
     yield '<p class="note">A slower machine stretches every own time; another limit does not change READY. One late '
     yield "answer loses a game. Answers that were late as played stay late, because nobody knows when they would have "
     yield "come. Times are rounded to two digits.</p>\n"
@@ -121,10 +107,10 @@ def _spark(row: Row, number: int) -> str:
     for value, count in row.own_ms.items():
         heights[_bar(value, row.limit_ms)] += count
     most = max(heights)
-    middle = row.quantile(0.99) / row.limit_ms if row.limit_ms else 0.0
-    told = f"99 of 100 answers within {100 * middle:.3g} % of the limit"
+    middle = quantile(row.own_ms, 0.99) / row.limit_ms if row.limit_ms else 0.0
+    label = f"99 of 100 answers within {100 * middle:.3g} % of the limit"
     parts = [f'<svg class="spark" data-row="{number}" viewBox="0 0 {BAR * len(heights)} {HEIGHT}"']
-    parts.append(f' width="{BAR * len(heights)}" height="{HEIGHT}" role="img" aria-label="{told}">')
+    parts.append(f' width="{BAR * len(heights)}" height="{HEIGHT}" role="img" aria-label="{label}">')
     for place, count in enumerate(heights):
         if count:
             high = ceil((HEIGHT - 2) * count / most)
@@ -143,10 +129,10 @@ def _bar(own_ms: float, limit_ms: float) -> int:
 
 
 def _used(row: Row) -> str:
-    share = row.quantile(1) / row.limit_ms if row.limit_ms else 0.0
-    told = f"{float(f'{100 * share:.2g}'):g} %" if share < 1 else f"{100 * share:.0f} %"
-    meter = f'<meter min="0" max="1" high="0.8" value="{min(share, 1):.4f}">{told}</meter>'
-    return f'<span class="interval">{meter} <span class="time">{told}</span></span>'
+    share = max(row.own_ms) / row.limit_ms if row.limit_ms else 0.0
+    percentage = f"{float(f'{100 * share:.2g}'):g} %" if share < 1 else f"{100 * share:.0f} %"
+    meter = f'<meter min="0" max="1" high="0.8" value="{min(share, 1):.4f}">{percentage}</meter>'
+    return f'<span class="interval">{meter} <span class="time">{percentage}</span></span>'
 
 
 def _late(row: Row, number: int) -> str:
@@ -154,7 +140,7 @@ def _late(row: Row, number: int) -> str:
     return f'<span data-late="{number}">{late:,}</span>'
 
 
-def what_if(found: Sequence[Row], played: Played) -> Mapping[str, Any]:
+def what_if(answered: Sequence[Row], played: Standings) -> Mapping[str, Any]:
     """Return the input of the page's script. Bots are numbers in the order of `played.labels`.
 
     `rows`: bot, command, limit and counted own times in milliseconds. `nearest`: for each bot and each game that it
@@ -162,18 +148,15 @@ def what_if(found: Sequence[Row], played: Played) -> Mapping[str, Any]:
     """
     numbers = played.numbers
     nearest: list[list[tuple[float, float, int]]] = [[] for _ in numbers]
-    for game in played.games:
+    for game in played.games.values():
         for seat, bot in enumerate(game.players):
             if not game.failed(seat):
-                used = _nearest(answers_of(game, seat, played.about.bank_ms))
+                answers = answers_of(game, seat, played.about.bank_ms)
+                counting = {BANK} if BANK in answers else answers.keys() - {READY}
+                used = _largest(answers, counting), _largest(answers, {READY})
                 nearest[numbers[bot]].append((*used, int(game.ranks[seat] == 1)))
-    counted_rows = [[numbers[row.bot], row.command, row.limit_ms, sorted(row.own_ms.items())] for row in found]
+    counted_rows = [[numbers[row.bot], row.command, row.limit_ms, sorted(row.own_ms.items())] for row in answered]
     return {"rows": counted_rows, "nearest": nearest, "ready": READY, "bank": BANK}
-
-
-def _nearest(times: Mapping[str, Answers]) -> tuple[float, float]:
-    counting = {BANK} if BANK in times else times.keys() - {READY}
-    return _largest(times, counting), _largest(times, {READY})
 
 
 def _largest(times: Mapping[str, Answers], commands: set[str]) -> float:
@@ -186,23 +169,17 @@ def _largest(times: Mapping[str, Answers], commands: set[str]) -> float:
     return float(f"{max(used, default=0.0):.3g}")
 
 
-def host(played: Played) -> Iterator[str]:
-    """Show the time that the host took from each bot, and the number of attempts that it made void."""
-    taken: dict[str, list[float]] = {label: [] for label in played.labels}
-    for game in played.games:
-        for bot, value in zip(game.players, game.host_ms, strict=True):
-            taken[bot].append(value)
-    voids = sum(game.void_attempts for game in played.games)
+def host(played: Standings) -> Iterator[str]:
+    taken = {label: seen.host_ms for label, seen in zip(played.labels, played.seen, strict=True)}
     total = sum(map(sum, taken.values()))
-    said = "Nothing." if not total else f"{_seconds(total)} in all. It was given back: limits apply to own time."
-    yield f"<p>{said} {counted(voids, 'void attempt', 'void attempts')}.</p>\n"
+    words = "Nothing." if not total else f"{_seconds(total)} in all. It was given back: limits apply to own time."
+    yield f"<p>{words} {counted(played.void_attempts, 'void attempt', 'void attempts')}.</p>\n"
     if not total:
         return
-    hit = {bot: sum(value > 0 for value in values) for bot, values in taken.items()}
     columns: Columns[str] = (
         Column("Bot", shown),
         Column("Taken", lambda bot: _seconds(sum(taken[bot])), right=True),
-        Column("In games", lambda bot: f"{hit[bot]:,} of {len(taken[bot]):,}", right=True),
+        Column("In games", lambda bot: f"{sum(map(bool, taken[bot])):,} of {len(taken[bot]):,}", right=True),
         Column("Most in a game", lambda bot: _seconds(max(taken[bot], default=0.0)), right=True),
     )
     yield from page.table("What the host took", played.labels, columns)
@@ -210,10 +187,6 @@ def host(played: Played) -> Iterator[str]:
 
 def _seconds(value_ms: float) -> str:
     return duration(round(value_ms * NS_PER_MS)) if value_ms else "0"
-
-
-def _limit(value_ms: float) -> str:
-    return limit(round(value_ms * NS_PER_MS))
 
 
 def _ms(value_ms: float) -> str:

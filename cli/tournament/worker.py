@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import json
 import os
 import signal
 import time
@@ -22,14 +21,15 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from deadheat.cli.local.play import Backend
-from deadheat.cli.tournament.games import game_line
-from deadheat.cli.tournament.records import TRANSCRIPTS
+from deadheat.cli.local.reserve import watching
+from deadheat.cli.local.transcripts import keep
+from deadheat.cli.tournament.records import TRANSCRIPTS, GameRecord, record_of
 from deadheat.cli.tournament.schedule import Deal, Seated
 from deadheat.engine.core import Game, Message, Reply, Seat, Transport, TransportError
 from deadheat.engine.referee import MATCH_ATTEMPTS
-from deadheat.engine.transcript import Transcript, encode
+from deadheat.engine.transcript import Transcript
 from deadheat.league.causes import Cause, Trait
-from deadheat.sandbox.arena import Arena, Played
+from deadheat.sandbox.arena import Arena
 from deadheat.sandbox.box import Program, Sandbox, bot_limits
 from deadheat.sandbox.host.slots import Hold, Processors
 
@@ -41,12 +41,6 @@ SAY_SECONDS = 0.1
 
 IDLE_SECONDS = 0.2
 """How long a worker without a deal keeps its processors. The last deals may wait for them in another worker."""
-
-_spelled = json.JSONEncoder(check_circular=False).encode
-"""Like `json.dumps`, but without a new encoder for each line. A line of results does not contain itself."""
-
-WHO_WAITS_SECONDS = 1.0
-"""How often a waiting worker looks up who has the processors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +60,9 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A finished game as a line of the log. `deal_done`: it was the last of its deal."""
+    """A finished game. `deal_done`: it was the last of its deal."""
 
-    line: str
+    game: GameRecord
     deal_done: bool
 
 
@@ -165,15 +159,14 @@ def work(job: Job, to_us: Connection, others: Sequence[Connection]) -> None:
                     worker.play(deal)
     except (Stop, EOFError, BrokenPipeError):
         pass
-    except TransportError as error:
-        _tell_if_possible(to_us, Failed(error.cause, error.detail))
-    except OSError as error:
-        _tell_if_possible(to_us, Failed("os", f"{error.filename or 'a worker'}: {error.strerror}"))
-
-
-def _tell_if_possible(to_us: Connection, word: Word) -> None:
-    with contextlib.suppress(OSError):
-        to_us.send([word])
+    except (TransportError, OSError) as error:
+        failed = (
+            Failed(error.cause, error.detail)
+            if isinstance(error, TransportError)
+            else Failed("os", f"{error.filename or 'a worker'}: {error.strerror}")
+        )
+        with contextlib.suppress(OSError):
+            to_us.send([failed])
 
 
 @dataclass
@@ -210,7 +203,6 @@ class Worker:
             self.flush()
 
     def flush(self) -> None:
-        """Send the queued messages to the parent."""
         if self._unsaid:
             self.to_us.send(self._unsaid)
             self._unsaid = []
@@ -221,35 +213,28 @@ class Worker:
         if self._hold is not None and time.monotonic() - self._held_at > TURN_SECONDS and self._processors.wanted():
             self.let_go()
         if self._hold is None:
-            self._take(deal)
+            self._take()
         if self._arena is None or self._table != deal.table:
             self._open(deal.table)
         assert self._arena is not None
         for seated in deal.games:
             self._play_game(self._arena, deal, seated, seated is deal.games[-1])
 
-    def _take(self, deal: Deal) -> None:
-        cpus = self.job.cpus
-        told: list[str] = []
-        look_at = time.monotonic()
+    def _take(self) -> None:
+        def tell(holders: tuple[str, ...]) -> None:
+            self.say(Waits(holders))
+            self.flush()
+
+        look = watching(self._processors, tell)
 
         def waiting() -> None:
-            nonlocal look_at
-            if time.monotonic() < look_at:
-                return
-            look_at = time.monotonic() + WHO_WAITS_SECONDS
             if os.getppid() != self._parent:
                 raise EOFError
-            holders = sorted(map(str, self._processors.holders()))
-            if holders != told:
-                told[:] = holders
-                self.say(Waits(tuple(holders)))
-                self.flush()
+            look()
 
         with self.stops:
-            self._hold = self._processors.take(1, cpus, waiting)
-        if told:
-            self.say(Waits(()))
+            self._hold = self._processors.take(1, self.job.cpus, waiting)
+        self.say(Waits(()))
         self._held_at = time.monotonic()
         os.sched_setaffinity(0, self._hold.cpus)
 
@@ -287,9 +272,12 @@ class Worker:
                 self.say(Voided(seated.number, error.cause, error.detail, given_up, given_up and last))
                 continue
             seconds = time.monotonic() - began
-            path = self._keep(seated, played) if self._is_kept(seated, played.transcript) else None
-            line = game_line(seated.number, players, deal.group, played.transcript, seconds, path)
-            self.say(Ended(_spelled(line), last))
+            path = None
+            if self._is_kept(seated, played.transcript):
+                path = f"{TRANSCRIPTS}/{seated.number:06}.jsonl"
+                keep(self.job.folder / path, played)
+            game = record_of(seated.number, players, deal.group, played.transcript, seconds, path)
+            self.say(Ended(game, last))
             return
 
     def _is_kept(self, seated: Seated, transcript: Transcript) -> bool:
@@ -299,15 +287,3 @@ class Worker:
             places = zip(seated.players, result.ranks, strict=True)
             return bool(result.faults) or any(bot == 0 and rank > 1 for bot, rank in places)
         return keep == "all" or (keep == "faulty" and bool(result.faults))
-
-    def _keep(self, seated: Seated, played: Played) -> str:
-        from deadheat.cli.local.transcripts import note_killed, stderr_path
-
-        path = f"{TRANSCRIPTS}/{seated.number:06}.jsonl"
-        file = self.job.folder / path
-        file.write_bytes(encode(played.transcript))
-        for seat, ended in played.exits.items():
-            note_killed(file, seat, ended.lingered and seat not in played.transcript.result.faults)
-            if ended.stderr:
-                stderr_path(file, seat).write_bytes(ended.stderr)
-        return path

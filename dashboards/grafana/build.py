@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,8 @@ class Panel:
 
     title: str
     about: str
-    unit: str
     queries: Mapping[str, str]
+    unit: str = "short"
     kind: str = "timeseries"
     width: int = 12
     height: int = 8
@@ -32,14 +33,31 @@ class Panel:
     stacked: bool = False
 
 
+_ratio = partial(Panel, unit="percentunit")
+_time = partial(Panel, unit="s")
+_per_second = partial(Panel, unit="ops")
+
+
 def _stat(title: str, about: str, unit: str, expression: str) -> Panel:
-    """A number."""
-    return Panel(title, about, unit, {"": expression}, "stat", width=4, height=4)
+    return Panel(title, about, {"": expression}, unit, "stat", width=4, height=4)
 
 
-def p(share: str, metric: str, by: str) -> str:
+def _each(by: str, expression: str) -> Mapping[str, str]:
+    """An expression with these labels, as a line for each combination of them."""
+    return {" ".join(f"{{{{{label}}}}}" for label in by.split(", ")): expression}
+
+
+def _by(by: str, expression: str, of: str = "sum") -> Mapping[str, str]:
+    return _each(by, f"{of} by ({by}) ({expression})")
+
+
+def _rate(by: str, metric: str) -> Mapping[str, str]:
+    return _by(by, f"rate(deadheat_{metric}[5m])")
+
+
+def _quantile(share: str, by: str, metric: str) -> Mapping[str, str]:
     """A quantile of a histogram over five minutes."""
-    return f"histogram_quantile({share}, sum by ({by}, le) (rate({metric}_bucket[5m])))"
+    return _each(by, f"histogram_quantile({share}, sum by ({by}, le) (rate(deadheat_{metric}_bucket[5m])))")
 
 
 NOW = (
@@ -52,193 +70,143 @@ NOW = (
 )
 
 LATE = 'increase(deadheat_faults_total{fault="timeout"}[%s])'
+PROMPTS = "(sum by (game, command) (increase(deadheat_prompts_total[1h])) > 0)"
+LATE_OR_VOID = {
+    "bot": f"sum({LATE % '5m'})",
+    "host": "sum(increase(deadheat_replies_past_deadline_total[5m]))",
+    "void": 'sum(increase(deadheat_attempts_total{cause!="played"}[5m]))',
+}
+REPLIES = {
+    f"{legend} {name}": query
+    for name, share in (("median", "0.5"), ("p99", "0.99"))
+    for legend, query in _quantile(share, "game, command", "reply_seconds").items()
+}
+GIVEN_BACK = (
+    "In 5 minutes. For the host's, the time was given back and the answer counted; void: attempts without a verdict, "
+    "whatever the cause."
+)
+LATE_SHARE = _each("game, command", f"sum by (game, command) ({LATE % '1h'}) / {PROMPTS}")
 TIMEOUTS = (
-    Panel(
+    _ratio(
         "Late answers by game and command, last hour",
         "Share of the prompts, by the bots' own time.",
-        "percentunit",
-        {
-            "{{game}} {{command}}": f"sum by (game, command) ({LATE % '1h'})"
-            " / (sum by (game, command) (increase(deadheat_prompts_total[1h])) > 0)"
-        },
+        LATE_SHARE,
         kind="bargauge",
     ),
-    Panel(
-        "Late answers and void attempts",
-        "In 5 minutes. For the host's, the time was given back and the answer counted; void: attempts without a "
-        "verdict, whatever the cause.",
-        "short",
-        {
-            "bot": f"sum({LATE % '5m'})",
-            "host": "sum(increase(deadheat_replies_past_deadline_total[5m]))",
-            "void": 'sum(increase(deadheat_attempts_total{cause!="played"}[5m]))',
-        },
-        stacked=True,
-    ),
+    Panel("Late answers and void attempts", GIVEN_BACK, LATE_OR_VOID, stacked=True),
 )
 
 DEADLINES = (
-    Panel(
+    _ratio(
         "Share of the limit used, 99th percentile",
         "Own time by game and command; 1 is the deadline.",
-        "percentunit",
-        {"{{game}} {{command}}": "deadheat:deadline_used_ratio:p99"},
+        _each("game, command", "deadheat:deadline_used_ratio:p99"),
         limit=1,
     ),
-    Panel(
-        "Reply time, median and 99th percentile",
-        "Own time from prompt to reply, without what the host took.",
-        "s",
-        {
-            "{{game}} {{command}} median": p("0.5", "deadheat_reply_seconds", "game, command"),
-            "{{game}} {{command}} p99": p("0.99", "deadheat_reply_seconds", "game, command"),
-        },
+    _time(
+        "Reply time, median and 99th percentile", "Own time from prompt to reply, without what the host took.", REPLIES
     ),
-    Panel(
+    _time(
         "Processor time of a reply, 99th percentile",
         "If far below the reply time, the bot waited for something.",
-        "s",
-        {"{{game}} {{command}}": p("0.99", "deadheat_reply_cpu_seconds", "game, command")},
+        _quantile("0.99", "game, command", "reply_cpu_seconds"),
     ),
-    Panel(
+    _ratio(
         "Replies that counted past their deadlines",
         "Share of all: the host had taken the excess. No bot loses by it, but the machine is too busy.",
-        "percentunit",
-        {"{{game}}": "deadheat:past_deadline:ratio5m"},
+        _each("game", "deadheat:past_deadline:ratio5m"),
         limit=0.01,
     ),
-    Panel(
+    _time(
         "Lateness of the referee when a deadline passed, 99th percentile",
         "No bot pays for it; other work on the referee's processor causes it.",
-        "s",
-        {"{{game}}": "deadheat:referee_late_seconds:p99"},
+        _each("game", "deadheat:referee_late_seconds:p99"),
     ),
 )
 
 FAULTS = (
-    Panel(
+    _ratio(
         "Timeouts per match, compared with the season's last week",
         "Faults of the bots.",
-        "percentunit",
         {"{{game}} {{season}}": "deadheat:timeouts:ratio5m", "{{game}} {{season}} norm": "deadheat:timeouts:norm"},
     ),
-    Panel(
+    _ratio(
         "Timeouts per prompt",
         "By season and command: where deadlines are missed.",
-        "percentunit",
-        {"{{game}} {{season}} {{command}}": "deadheat:prompt_timeouts:ratio5m"},
+        _each("game, season, command", "deadheat:prompt_timeouts:ratio5m"),
     ),
-    Panel(
-        "Bots' failures by cause",
-        "Per second.",
-        "ops",
-        {"{{game}} {{fault}}": "sum by (game, fault) (rate(deadheat_faults_total[5m]))"},
-    ),
-    Panel(
+    _per_second("Bots' failures by cause", "Per second.", _rate("game, fault", "faults_total")),
+    _per_second(
         "Attempts by cause",
         "Played, or why void: a void attempt is a failure of the service, and the match is replayed.",
-        "ops",
-        {"{{game}} {{cause}}": "sum by (game, cause) (rate(deadheat_attempts_total[5m]))"},
+        _rate("game, cause", "attempts_total"),
     ),
-    Panel(
+    _time(
         "Time that the host took before a reply, 99th percentile",
         "Only replies from which it took any; it is given back.",
-        "s",
-        {"{{game}} {{command}}": p("0.99", "deadheat_stolen_seconds", "game, command")},
+        _quantile("0.99", "game, command", "stolen_seconds"),
     ),
 )
 
 WORK = (
-    Panel("Matches per minute", "Finished.", "short", {"{{game}} {{season}}": "60 * deadheat:matches:rate5m"}),
-    Panel("Queue", "Rows by state.", "short", {"{{queue}} {{state}}": "max by (queue, state) (deadheat_queue_rows)"}),
+    Panel("Matches per minute", "Finished.", _each("game, season", "60 * deadheat:matches:rate5m")),
+    Panel("Queue", "Rows by state.", _by("queue, state", "deadheat_queue_rows", "max")),
     Panel(
         "Slots",
         "Of the machines that judge. Idle: neither playing nor building although matches are unplayed.",
-        "short",
         {"all": "deadheat:slots", "idle": "deadheat:slots_idle"},
     ),
-    Panel(
-        "Wait until claimed, 95th percentile", "", "s", {"{{queue}}": p("0.95", "deadheat_queue_wait_seconds", "queue")}
-    ),
-    Panel(
+    _time("Wait until claimed, 95th percentile", "", _quantile("0.95", "queue", "queue_wait_seconds")),
+    _per_second(
         "Builds by outcome",
         "Per second. Broken ones are for their authors to fix.",
-        "ops",
-        {"{{language}} {{outcome}}": "sum by (language, outcome) (rate(deadheat_builds_total[5m]))"},
+        _rate("language, outcome", "builds_total"),
     ),
-    Panel(
+    _time(
         "Opening the boxes of a series, 95th percentile",
         "",
-        "s",
         {"open": "histogram_quantile(0.95, sum by (le) (rate(deadheat_sandbox_open_seconds_bucket[5m])))"},
     ),
-    Panel(
-        "Tasks that the service failed",
-        "Per second.",
-        "ops",
-        {"{{task}} {{cause}}": "sum by (task, cause) (rate(deadheat_task_failures_total[5m]))"},
-    ),
-    Panel(
+    _per_second("Tasks that the service failed", "Per second.", _rate("task, cause", "task_failures_total")),
+    _per_second(
         "Scheduled tasks done",
         "Per second. If there are none for minutes, no scheduler runs, or no worker receives its tasks.",
-        "ops",
-        {"{{task}}": "sum by (task) (rate(deadheat_tasks_done_total[5m]))"},
+        _rate("task", "tasks_done_total"),
     ),
     Panel(
         "People's matches against bots, last day",
         "By how they ended. Waiting and running ones are in the queue.",
-        "short",
-        {"{{outcome}}": "max by (outcome) (deadheat_exhibitions_ended)"},
+        _by("outcome", "deadheat_exhibitions_ended", "max"),
     ),
 )
 
 HOSTS = (
-    Panel("Fit to judge", "1: yes.", "short", {"{{host}}": "max by (host) (deadheat_host_fit)"}),
-    Panel(
-        "Processor time taken by the hypervisor",
-        "",
-        "percentunit",
-        {"{{host}}": "max by (host) (deadheat_host_steal_ratio)"},
-    ),
+    Panel("Fit to judge", "1: yes.", _by("host", "deadheat_host_fit", "max")),
+    _ratio("Processor time taken by the hypervisor", "", _by("host", "deadheat_host_steal_ratio", "max")),
     Panel(
         "Canary matches by outcome",
         "Reference bots with known verdicts: wrong must stay at 0.",
-        "short",
-        {"{{outcome}}": "sum by (outcome) (increase(deadheat_canaries_total[1h]))"},
+        _by("outcome", "increase(deadheat_canaries_total[1h])"),
     ),
-    Panel(
-        "Last report",
-        "Seconds ago.",
-        "s",
-        {"{{host}}": "time() - max by (host) (deadheat_host_seen_timestamp_seconds)"},
+    _time(
+        "Last report", "Seconds ago.", _each("host", "time() - max by (host) (deadheat_host_seen_timestamp_seconds)")
     ),
     Panel(
         "Free space for blobs",
         "If they are files. When it is full, no uploads or results are accepted.",
-        "bytes",
         {"free": "min(deadheat_blob_free_bytes)"},
+        unit="bytes",
     ),
-    Panel(
+    _ratio(
         "Free space for blobs, share",
         "Of bytes or inodes, whichever is smaller.",
-        "percentunit",
         {"free": "min(deadheat_blob_free_ratio)"},
     ),
 )
 
 WEB = (
-    Panel(
-        "Requests per second by status",
-        "",
-        "reqps",
-        {"{{status}}": "sum by (status) (rate(deadheat_http_requests_total[5m]))"},
-    ),
-    Panel(
-        "Time to answer, 95th percentile",
-        "By route.",
-        "s",
-        {"{{route}}": p("0.95", "deadheat_http_request_seconds", "route")},
-    ),
+    Panel("Requests per second by status", "", _rate("status", "http_requests_total"), unit="reqps"),
+    _time("Time to answer, 95th percentile", "By route.", _quantile("0.95", "route", "http_request_seconds")),
 )
 
 HOURLY_TIMEOUTS = (
@@ -248,60 +216,39 @@ HOURLY_TIMEOUTS = (
 
 SEASON = (
     Panel(
-        "Matches finished today",
-        "By game and season.",
-        "short",
-        {"{{game}} {{season}}": "sum by (game, season) (increase(deadheat_matches_total[24h]))"},
+        "Matches finished today", "By game and season.", _by("game, season", "increase(deadheat_matches_total[24h])")
     ),
-    Panel(
-        "Timeouts per match, last hour", "Faults of the bots.", "percentunit", {"{{game}} {{season}}": HOURLY_TIMEOUTS}
-    ),
+    _ratio("Timeouts per match, last hour", "Faults of the bots.", _each("game, season", HOURLY_TIMEOUTS)),
     Panel(
         "Where bots fail",
         "Failures in the last hour by command and cause.",
-        "short",
-        {"{{game}} {{command}} {{fault}}": "sum by (game, command, fault) (increase(deadheat_faults_total[1h]))"},
+        _by("game, command, fault", "increase(deadheat_faults_total[1h])"),
     ),
+    _time("Age of the ranking", "By season.", {"season {{season}}": "max by (season) (deadheat_ratings_age_seconds)"}),
     Panel(
-        "Age of the ranking", "By season.", "s", {"season {{season}}": "max by (season) (deadheat_ratings_age_seconds)"}
+        "Matches held", "Waiting for an organiser after repeated void attempts.", _each("game", "deadheat:held_matches")
     ),
-    Panel(
-        "Matches held",
-        "Waiting for an organiser after repeated void attempts.",
-        "short",
-        {"{{game}}": "deadheat:held_matches"},
-    ),
-    Panel(
-        "Waiting matches",
-        "Series, by state.",
-        "short",
-        {"{{state}}": 'max by (state) (deadheat_queue_rows{queue="play"})'},
-    ),
+    Panel("Waiting matches", "Series, by state.", {"{{state}}": 'max by (state) (deadheat_queue_rows{queue="play"})'}),
 )
 
-DASHBOARDS = {
-    "operators": (
-        "Deadheat: operators",
-        (
-            ("Timeouts", TIMEOUTS),
-            ("Now", NOW),
-            ("Deadlines", DEADLINES),
-            ("Faults", FAULTS),
-            ("Work", WORK),
-            ("Machines", HOSTS),
-            ("Web", WEB),
-        ),
-    ),
-    "organisers": ("Deadheat: organisers", (("Seasons", SEASON),)),
+DASHBOARDS: Mapping[str, Mapping[str, tuple[Panel, ...]]] = {
+    "operators": {
+        "Timeouts": TIMEOUTS,
+        "Now": NOW,
+        "Deadlines": DEADLINES,
+        "Faults": FAULTS,
+        "Work": WORK,
+        "Machines": HOSTS,
+        "Web": WEB,
+    },
+    "organisers": {"Seasons": SEASON},
 }
 
 
 def dashboard(uid: str) -> dict[str, Any]:
-    """One dashboard as Grafana reads it."""
-    title, rows = DASHBOARDS[uid]
     panels: list[dict[str, Any]] = []
     y = 0
-    for heading, row in rows:
+    for heading, row in DASHBOARDS[uid].items():
         panels.append(_row(heading, len(panels) + 1, y))
         y += 1
         x = tallest = 0
@@ -313,7 +260,7 @@ def dashboard(uid: str) -> dict[str, Any]:
         y += tallest
     return {
         "uid": f"deadheat-{uid}",
-        "title": title,
+        "title": f"Deadheat: {uid}",
         "schemaVersion": 38,
         "version": 1,
         "editable": False,
@@ -354,7 +301,6 @@ def _panel(panel: Panel, number: int, x: int, y: int) -> dict[str, Any]:
 
 
 def text(uid: str) -> str:
-    """The file's content."""
     return json.dumps(dashboard(uid), indent=1) + "\n"
 
 

@@ -74,8 +74,8 @@ def _disagreements(transcript: Transcript, match: Match) -> Iterator[str]:
     yield from _differ("attempt", transcript.attempt, match.attempt)
     yield from _differ("number of seats", transcript.seats, len(match.seats))
     if transcript.seats == len(match.seats) == len(transcript.result.ranks):
-        for seat, told in enumerate(match.seats):
-            yield from _at_seat(transcript, seat, told)
+        for seat, record in enumerate(match.seats):
+            yield from _at_seat(transcript, seat, record)
     if isinstance(match, MatchDetail):
         yield from _of_times(transcript, match)
         yield from _of_attempts(transcript, match)
@@ -93,31 +93,32 @@ def _spelled(variant: Mapping[str, int]) -> str:
     return ", ".join(f"{name}={value}" for name, value in variant.items()) or "none"
 
 
-def _at_seat(transcript: Transcript, seat: Seat, told: SeatView) -> Iterator[str]:
+def _at_seat(transcript: Transcript, seat: Seat, record: SeatView) -> Iterator[str]:
     result, number = transcript.result, seat_number(seat)
     names = transcript.about.get("players")
     name = names[seat] if isinstance(names, list) and seat < len(names) else None
-    yield from _differ(f"player at seat {number}", name, told.player or player(told.author, told.bot, told.version))
-    yield from _differ(f"place of seat {number}", result.ranks[seat], told.rank)
+    yield from _differ(
+        f"player at seat {number}", name, record.player or player(record.author, record.bot, record.version)
+    )
+    yield from _differ(f"place of seat {number}", result.ranks[seat], record.rank)
     points = None if result.points is None or seat >= len(result.points) else str(result.points[seat])
-    yield from _differ(f"points of seat {number}", points, told.points)
+    yield from _differ(f"points of seat {number}", points, record.points)
     fault = None
     if seat in result.faults:
         last = transcript.last_prompt(seat)
         fault = f"{result.faults[seat]} at {last.message.command if last else ''}"
-    failed = told.fault and f"{told.fault.fault} at {told.fault.command}"
+    failed = record.fault and f"{record.fault.fault} at {record.fault.command}"
     yield from _differ(f"fault of seat {number}", fault, failed)
-    if told.fault is not None and fault == failed:
+    if record.fault is not None and fault == failed:
         last = transcript.last_prompt(seat)
         own_ms = last.reply.own_ns / NS_PER_MS if last else 0.0
-        yield from _differ(f"own time of seat {number}'s fault in ms", own_ms, told.fault.elapsed_ms)
-        if told.fault.why:  # empty while it is secret
+        yield from _differ(f"own time of seat {number}'s fault in ms", own_ms, record.fault.elapsed_ms)
+        if record.fault.why:  # empty while it is secret
             reason = (why(transcript, seat) or "").encode("utf-8", "replace").decode().replace("\0", "\ufffd")
-            yield from _differ(f"reason for seat {number}'s fault", reason[:REASON_LENGTH], told.fault.why)
+            yield from _differ(f"reason for seat {number}'s fault", reason[:REASON_LENGTH], record.fault.why)
 
 
 def _of_times(transcript: Transcript, match: MatchDetail) -> Iterator[str]:
-    """Compare the response times of each seat to each command."""
     recorded = {
         key: (max(limits_ns), len(own_ns), sum(own_ns) // len(own_ns), max(own_ns))
         for key, (own_ns, limits_ns) in own_times(transcript).items()
@@ -173,16 +174,15 @@ def _of_result(transcript: Transcript, result: AttemptView) -> Iterator[str]:
 
 
 def _timeout(prompt: Prompt) -> dict[str, object]:
-    """Return the evidence of a timeout in the form of the ledger, without what follows from it."""
     reply = prompt.reply
     assert reply.evidence is not None
     verdict = {"stolen_ns": reply.stolen_ns, "own_ns": reply.own_ns}
     return {"seat": prompt.message.seat, "limit_ns": prompt.limit_ns, **reply.evidence._asdict(), **verdict}
 
 
-def _differ(what: str, recorded: object, told: object) -> Iterator[str]:
-    if recorded != told or type(recorded) is bool:
-        yield f"the {what} is {_word(recorded)} in the transcript but {_word(told)} in the league's record"
+def _differ(what: str, recorded: object, stated: object) -> Iterator[str]:
+    if recorded != stated or type(recorded) is bool:
+        yield f"the {what} is {_word(recorded)} in the transcript but {_word(stated)} in the league's record"
 
 
 def _word(value: object) -> str:

@@ -53,16 +53,13 @@ class Recount:
 
 
 def model_of(stored: Mapping[str, Any]) -> RatingConfig:
-    """Return the model's part of a stored configuration.
-
-    Raises:
-        ValueError: it belongs to another method; the text is the end of a sentence.
+    """Return the model's part of a stored configuration. Raises ValueError (the end of a sentence) if it belongs to
+    another method.
     """
     return RatingConfig.of_json({key: value for key, value in stored.items() if key not in RULES})
 
 
 def differences(stored: Standings, made: Standings) -> tuple[str, ...]:
-    """Return the differences between two rankings, in sentences."""
     return tuple(islice(_differences("", _by_version(stored), _by_version(made)), MOST_DIFFERENCES))
 
 
@@ -72,9 +69,18 @@ def remade(standings: Standings, config: RatingConfig, log: Log, passed: Set[int
 
     Of bots that were ranked by the finals' matches alone, only the rating by the whole season is recomputed.
     """
-    standings = {**standings, **{kind: _widened(standings[kind], config, passed) for kind in ("rows", "unranked")}}
+
+    def widened(row: Row) -> Row:
+        """Return the row with the width of the version's link to the previous version."""
+        width = config.passed_sd_elo if row["version_id"] in passed else None
+        return row if row["parent_id"] is None else {**row, "prior_sd": width}
+
+    standings = {**standings, **{kind: [*map(widened, standings[kind])] for kind in ("rows", "unranked")}}
     versions = [*standings["rows"], *standings["unranked"]]
-    priors = {str(row["version_id"]): _prior(row) for row in versions}
+    priors = {
+        str(row["version_id"]): Prior(row["parent_id"] and str(row["parent_id"]), row["prior_elo"], row["prior_sd"])
+        for row in versions
+    }
     fields = [list(rows) for _, rows in groupby(standings["rows"], _field)]
     ranked_fields = [[str(row["version_id"]) for row in field] for field in fields if field[0]["rank"] is not None]
     table = rate(log, config, priors, ranked_fields)
@@ -96,21 +102,6 @@ def remade(standings: Standings, config: RatingConfig, log: Log, passed: Set[int
         "seats": [asdict(effect) for effect in table.seats()],
         "pairs": {"version_ids": pairs, **asdict(table.pairs([str(version_id) for version_id in pairs]))},
     }
-
-
-def _widened(rows: Sequence[Row], config: RatingConfig, passed: Set[int]) -> list[Row]:
-    """Return the rows with the width of each version's link to the previous version."""
-    return [
-        row
-        if row["parent_id"] is None
-        else {**row, "prior_sd": config.passed_sd_elo if row["version_id"] in passed else None}
-        for row in rows
-    ]
-
-
-def _prior(row: Row) -> Prior:
-    parent = row["parent_id"]
-    return Prior(None if parent is None else str(parent), row["prior_elo"], row["prior_sd"])
 
 
 def _field(row: Row) -> tuple[int, bool, bool, bool, int | None]:
@@ -140,7 +131,6 @@ def _by_version(standings: Standings) -> dict[str, Any]:
 
 
 def _differences(where: str, stored: Any, made: Any) -> Iterator[str]:
-    """Yield a sentence for each place where two documents differ."""
     if isinstance(stored, Mapping) and isinstance(made, Mapping):
         for key in sorted((stored.keys() | made.keys()) - NAMES):
             yield from _differences(f"{where}.{key}" if where else key, stored.get(key), made.get(key))

@@ -1,11 +1,12 @@
-"""Checks that a season's dice are those to which it committed before anybody knew who would play. The functions are
-pure, so anybody can check a server's exports.
+"""Checks what the league committed to in public: that a season's dice were fixed before anybody knew who would play,
+and the audit log's hash chain. The functions are pure, so anybody can check a server's exports.
 
 `league.service.series.dice` says what is checked and what must be trusted.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from itertools import islice
 from deadheat.engine.chance import commitment, season_seed
 from deadheat.engine.figures import plural
 from deadheat.engine.games import same_deals
+from deadheat.league.records.rulings import AuditRecord
 
 MOST_DIFFERENCES = 20
 """The most differences listed for a season's dice or figures."""
@@ -65,9 +67,9 @@ class DiceCheck:
 
 def told(game: str, commitment_hex: str | None, secret: str | None, records: Iterable[tuple[str, str]]) -> Told:
     """Return a season's published facts about its dice; `records`: action and data (JSON) of its audit records."""
-    found = [(action, json.loads(data)) for action, data in records]
-    opened = [data.get("dice_commitment") for action, data in found if action == "season-open"]
-    skipped = [(data["after"], data["to"]) for action, data in found if action == SKIPPED]
+    changes = [(action, json.loads(data)) for action, data in records]
+    opened = [data.get("dice_commitment") for action, data in changes if action == "season-open"]
+    skipped = [(data["after"], data["to"]) for action, data in changes if action == SKIPPED]
     return Told(commitment_hex, secret, tuple(value for value in opened if value is not None), tuple(skipped), game)
 
 
@@ -93,7 +95,6 @@ def wrong_seed(season: Told, match: Dealt) -> str | None:
 
 
 def wrong_secret(season: Told) -> str | None:
-    """Return the error in the secret, as a sentence."""
     if season.secret is not None and commitment(_bytes(season.secret)) != season.commitment:
         return "The season's secret is not the one that it was committed to."
     return None
@@ -115,29 +116,23 @@ def _wrong(season: Told, dealt: list[Dealt]) -> Iterator[str]:
     for match in dealt:
         if (clause := wrong_seed(season, match)) is not None:
             yield f"Match {match.match_id} {clause}."
-    yield from _used_twice(season, dealt)
-    numbers = {match.deal for match in dealt if match.deal is not None}
-    if (left_out := _left_out(sorted(numbers), dict(season.skipped))) is not None:
-        yield f"Dice number {left_out} of the season was never used, and later ones were."
-
-
-def _used_twice(season: Told, dealt: list[Dealt]) -> Iterator[str]:
-    """Yield a sentence about each match that shares dice without being a deal of the same versions in other seats."""
     used: dict[int, list[Dealt]] = {}
     for match in dealt:
         if match.deal is None:
             continue
         before = used.setdefault(match.deal, [])
-        rotated = same_deals(season.game) and all(
+        rotated = same_deals(season.game) and all(  # a deal of the same versions in other seats
             sorted(match.seats) == sorted(other.seats) and match.seats != other.seats for other in before
         )
         if before and not rotated:
             yield f"Match {match.match_id} has the same dice as match {before[0].match_id}."
         before.append(match)
+    numbers = {match.deal for match in dealt if match.deal is not None}
+    if (left_out := _left_out(sorted(numbers), dict(season.skipped))) is not None:
+        yield f"Dice number {left_out} of the season was never used, and later ones were."
 
 
 def _left_out(numbers: Sequence[int], skipped: Mapping[int, int]) -> int | None:
-    """Return the first missing number, counted from 1, that no restore skipped."""
     last = 0
     for number in numbers:
         while number != last + 1 and skipped.get(last, 0) > last:
@@ -157,3 +152,24 @@ def _sentence(season: Told, dealt: list[Dealt]) -> str:
     seeds, matches = plural(len({match.deal for match in rated}), "seed"), plural(len(rated), "match", "matches")
     skips = f" {plural(len(season.skipped), 'restored back-up')} left numbers out." if season.skipped else ""
     return f"The dice follow from the secret that the season opened with: {seeds} of {matches}.{skips}"
+
+
+GENESIS = "0" * 64
+"""The previous hash of the first record."""
+
+
+def record_sha256(record: AuditRecord) -> str:
+    """Return the `sha256` that a record must have: that of its other fields' canonical JSON, without the number."""
+    fields = {
+        "at": record.at,
+        "actor": record.actor,
+        "action": record.action,
+        "subject": record.subject,
+        "data": record.data,
+        "prev": record.prev_sha256,
+    }
+    return hashlib.sha256(canonical(fields).encode()).hexdigest()
+
+
+def canonical(value: Mapping[str, object]) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)

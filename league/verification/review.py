@@ -8,12 +8,11 @@ time).
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from deadheat.engine.core import NS_PER_MS, Seat
-from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Prompt, Transcript, decode
+from deadheat.engine.core import NS_PER_MS
+from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
 from deadheat.engine.verdicts import Taken, used
 from deadheat.league.blobs import Blobs
 from deadheat.league.errors import BlobDamaged, BlobMissing
@@ -31,7 +30,7 @@ def review(blobs: Blobs, match: MatchDetail, whole: MatchDetail | None = None) -
     command and time of each seat that failed; ``replies``: for each seat the number of its answers, the slowest by own
     time, and the time that the host took; ``attempts``: cause and evidence of each attempt at the match.
     """
-    found: dict[str, Any] = {
+    findings: dict[str, Any] = {
         "verified": None,
         "faults": [
             {"seat": seat.seat, "bot": seat.bot, **asdict(seat.fault)} for seat in match.seats if seat.fault is not None
@@ -48,31 +47,29 @@ def review(blobs: Blobs, match: MatchDetail, whole: MatchDetail | None = None) -
     except (BlobDamaged, BlobMissing) as error:
         log.error("match %d cannot be looked at again: %s", match.id, error)  # the error's words are for operators only
         lost = "is lost" if isinstance(error, BlobMissing) else "is damaged in the store"
-        return found | {"problem": f"its transcript {lost}"}
+        return findings | {"problem": f"its transcript {lost}"}
     try:
         transcript = decode(content)
     except BadTranscript as error:
-        return found | {"verified": False, "problem": str(error)}
+        return findings | {"verified": False, "problem": str(error)}
     verified, problem = verdict(transcript, disagreements(transcript, whole))
     if not verified:
-        return found | {"verified": verified, "problem": problem}
-    return found | {"verified": True, "exchanges": len(transcript.exchanges), "replies": _replies(transcript)}
+        return findings | {"verified": verified, "problem": problem}
+    return findings | {"verified": True, "exchanges": len(transcript.exchanges), "replies": _replies(transcript)}
 
 
 def _replies(transcript: Transcript) -> list[dict[str, Any]]:
-    """Return the replies of each seat, in order."""
-    prompts = list(transcript.prompts())
-    return [_replies_of(seat, [p for p in prompts if p.message.seat == seat]) for seat in range(transcript.seats)]
-
-
-def _replies_of(seat: Seat, prompts: Sequence[Prompt]) -> dict[str, Any]:
-    """Return the number of answers, the own time of the slowest one, and the time that the host took."""
-    taken = Taken.of(prompts)
-    return {
-        "seat": seat,
-        "answers": sum(prompt.reply.fault is None for prompt in prompts),
-        "most_of_limit": round(max(map(used, prompts), default=0.0), 4),
-        "slowest_ms": round(max((prompt.reply.own_ns for prompt in prompts), default=0) / NS_PER_MS, 3),
-        "stolen_ms": round(taken.stolen_ns / NS_PER_MS, 3),
-        "past_deadline": taken.past_deadline,
-    }
+    every = list(transcript.prompts())
+    of_seats = [[prompt for prompt in every if prompt.message.seat == seat] for seat in range(transcript.seats)]
+    return [
+        {
+            "seat": seat,
+            "answers": sum(prompt.reply.fault is None for prompt in prompts),
+            "most_of_limit": round(max(map(used, prompts), default=0.0), 4),
+            "slowest_ms": round(max((prompt.reply.own_ns for prompt in prompts), default=0) / NS_PER_MS, 3),
+            "stolen_ms": round(taken.stolen_ns / NS_PER_MS, 3),
+            "past_deadline": taken.past_deadline,
+        }
+        for seat, prompts in enumerate(of_seats)
+        for taken in [Taken.of(prompts)]
+    ]

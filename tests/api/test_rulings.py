@@ -18,7 +18,7 @@ from deadheat.league.service.seasons.seasons import edit_season, season_info
 from deadheat.league.service.series.carrying_out import finish_series
 from deadheat.league.states import Absence, ChallengeState, EvaluationState, Role, SeasonState, TranscriptsFrom
 from deadheat.league.tables import Season
-from deadheat.league.verification.chain import GENESIS, record_sha256
+from deadheat.league.verification.fairness import GENESIS, record_sha256
 from tests.api.browser import Browser
 from tests.api.served import served
 from tests.api.site import Site

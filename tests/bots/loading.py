@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from deadheat.cli.game.opening import bot_class
+from deadheat.cli.game.check import bot_class
 from deadheat.engine.core import Message
 from deadheat.engine.memory import Player
 

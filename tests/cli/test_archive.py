@@ -81,7 +81,7 @@ def judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
             known[told] = judge(transcript, wrong)
         return known[told]
 
-    monkeypatch.setattr("deadheat.cli.organiser.archive_matches.verdict", judged)
+    monkeypatch.setattr("deadheat.cli.organiser.archive_checks.verdict", judged)
 
 
 def play_all(world: World, play: Callable[[MatchJob], MatchOutcome]) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from sqlmodel import select
 
-from deadheat.cli.operator import organiser_token
+from deadheat.cli.operator import deployment
 from deadheat.league.blobs import Blobs
 from deadheat.league.database import Database
 from deadheat.league.service.rulings.operators import Standing
@@ -68,8 +68,8 @@ def test_a_token_of_another_league_is_replaced_and_one_that_opens_is_kept(world:
     def started() -> str:
         """Return the token after starting the server once."""
         with closing(Database(world.settings)) as database:
-            assert organiser_token.keep_token(database, file) == ""
-            assert organiser_token.standing(database, file) is Standing.GOOD
+            assert deployment.keep_token(database, file) == ""
+            assert deployment.standing(database, file) is Standing.GOOD
         assert file.stat().st_mode & 0o777 == 0o600
         return file.read_text()
 

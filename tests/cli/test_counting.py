@@ -14,10 +14,8 @@ from rich.console import Console
 from deadheat.cli.author import leaderboard
 from deadheat.cli.console import plain, short
 from deadheat.cli.local import report
-from deadheat.cli.local.score import Score, elo
-from deadheat.cli.local.timing import LABELS, Clock, Times
-from deadheat.cli.replays import VIEWS
-from deadheat.cli.replays.pages import pages
+from deadheat.cli.local.report import LABELS, Clock, Score, Times, elo
+from deadheat.cli.replays.pages import VIEWS, pages
 from deadheat.engine.core import Fault, Message, Reply, Result
 from deadheat.engine.figures import away, duration, limit, visible
 from deadheat.engine.games import GAMES

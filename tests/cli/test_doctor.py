@@ -13,9 +13,8 @@ from unittest import mock
 import docker
 import pytest
 
-from deadheat.cli.operator import checkup, machine_checks
-from deadheat.cli.operator.checkup import look
-from deadheat.cli.operator.findings import MachineRole, Verdict
+from deadheat.cli.operator import doctor
+from deadheat.cli.operator.doctor import MachineRole, Verdict, look
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from deadheat.league.service.views.samples import take_sample
@@ -99,7 +98,7 @@ def test_a_part_that_is_away_is_told_with_its_setting(setting: str, url: str, ab
 @pytest.mark.parametrize(("environment", "verdict"), [("development", Verdict.REMARK), ("production", Verdict.WRONG)])
 def test_what_is_unsafe_is_told_by_the_rule_that_refuses_it(environment: str, verdict: Verdict, tmp_path: Path) -> None:
     url = "postgresql://league:deadheat@127.0.0.1/league"
-    findings = list(checkup.check_settings(settings(tmp_path, environment=environment, database_url=url)))
+    findings = list(doctor.check_settings(settings(tmp_path, environment=environment, database_url=url)))
     (told,) = [finding for finding in findings if finding.text.startswith("DEADHEAT_DATABASE_URL")]
     assert (told.verdict, told.text) == (verdict, "DEADHEAT_DATABASE_URL: its password is a well-known one.")
     assert any(finding.verdict is Verdict.GOOD for finding in findings) is (environment == "development")
@@ -111,7 +110,7 @@ def test_files_that_others_can_read_are_remarked(well: Settings) -> None:
 
 
 def test_want_of_room_is_wrong(well: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkup, "LOW_DISK_SHARE", 1.0)
+    monkeypatch.setattr(doctor, "LOW_DISK_SHARE", 1.0)
     assert "Only" in found(well, "disk")[Verdict.WRONG][0]
 
 
@@ -127,10 +126,10 @@ def test_a_disk_of_the_blobs_own_is_looked_at_too(well: Settings, monkeypatch: p
     blobs = next(folder for folder in (Path("/dev/shm"), Path("/var/tmp")) if folder.stat().st_dev != mine)
     plenty = Room(10**12, 10**12, 10**6, 10**6)
     few = {blobs: replace(plenty, free_files=10)}
-    monkeypatch.setattr(checkup, "room_at", lambda folder: few.get(folder, plenty))
+    monkeypatch.setattr(doctor, "room_at", lambda folder: few.get(folder, plenty))
     (finding,) = (
         finding
-        for finding in checkup.check_disk(well.model_copy(update={"blob_url": blobs.as_uri()}))
+        for finding in doctor.check_disk(well.model_copy(update={"blob_url": blobs.as_uri()}))
         if finding.verdict is Verdict.WRONG
     )
     assert finding.text == f"931.3 GiB free on the disk of {blobs}, but only 10 inodes."
@@ -169,7 +168,7 @@ def test_what_keeps_a_machine_from_making_rooms_is_told_in_a_sentence(
 ) -> None:
     monkeypatch.setattr(docker.APIClient, "start", mock.Mock(side_effect=fails))
     chosen = well.model_copy(update={"sandbox": "docker"})
-    *_, finding = machine_checks.check_engine(chosen)
+    *_, finding = doctor.check_engine(chosen)
     assert (finding.about, finding.verdict) == ("rooms", Verdict.WRONG)
     assert finding.text.startswith(text) and cure in finding.cure
 
@@ -185,7 +184,7 @@ def test_the_machine_of_a_worker_is_looked_at(well: Settings) -> None:
 @pytest.mark.containers
 def test_an_image_that_is_not_there_is_told_with_its_cure(well: Settings) -> None:
     chosen = well.model_copy(update={"sandbox": "docker", "image": "deadheat/judge:none"})
-    (finding,) = machine_checks.check_engine(chosen)
+    (finding,) = doctor.check_engine(chosen)
     assert finding.verdict is Verdict.WRONG and "deploy/images/build" in finding.text
 
 
@@ -193,7 +192,7 @@ def test_an_image_that_is_not_there_is_told_with_its_cure(well: Settings) -> Non
 def test_a_folder_that_the_engine_sees_elsewhere_is_found(well: Settings, tmp_path: Path) -> None:
     """A mount in this process's own namespace, like one in a container, is unknown to the engine's machine."""
     script = (
-        "import sys; from pathlib import Path; from deadheat.cli.operator.machine_checks import check_engine; "
+        "import sys; from pathlib import Path; from deadheat.cli.operator.doctor import check_engine; "
         "from tests.league.ground import settings; "
         'print([*check_engine(settings(Path(sys.argv[1]), sandbox="docker"))][-1].text)'
     )

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from deadheat.cli.author.timeouts import SPARED, _text
+from deadheat.cli.author.leaderboard import SPARED, _text
 from deadheat.cli.console import out, say
-from deadheat.cli.local.recorded import script
+from deadheat.cli.local.bots import script
 from deadheat.cli.local.recorded_bot import kind
 from deadheat.engine.chance import attempt_seed
 from deadheat.engine.core import NS_PER_MS, Fault, Message, Reply

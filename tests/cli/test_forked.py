@@ -44,10 +44,10 @@ while True:
 
 COUNTS = """
 import os
-from deadheat.cli.operator import deployment, forked, tree
+from deadheat.cli.operator import deployment, tree
 
 def run(self):
-    copy = forked.fork(["counts"])
+    copy = tree.fork(["counts"])
     if copy is None:
         from deadheat.workers import metrics
         metrics.tasks_done.labels("tick").inc(3)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,7 @@ import pytest
 from jinja2 import ChoiceLoader, FileSystemLoader, PrefixLoader
 
 from deadheat.api.pages.render import templates
-from deadheat.cli.game import looks
-from deadheat.cli.game.check import SPOILT
+from deadheat.cli.game.check import SPOILT, tournament
 from deadheat.engine.games.folder import folders
 from tests.cli.command import ROOT, deadheat, invoke, succeeded
 from tests.lanes import scaled
@@ -173,8 +173,8 @@ def test_a_folder_without_a_game_is_refused_in_a_sentence(tmp_path: Path) -> Non
 
 def test_the_check_wants_a_house_bot_for_each_seat(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     game = folders()["liars-dice"]
-    monkeypatch.setattr(looks, "house_bots", lambda name: ("random",))
-    assert list(looks.tournament(game, tmp_path)) == [
+    monkeypatch.setattr(import_module("deadheat.cli.game.check"), "house_bots", lambda name: ("random",))
+    assert list(tournament(game, tmp_path)) == [
         "bots holds 1 of the 2 bots that a match needs: write one that is stronger than random"
     ]
 

@@ -17,7 +17,7 @@ import pytest
 
 from deadheat.cli.organiser.archive import MANIFEST
 from deadheat.league.records.rulings import AuditRecord
-from deadheat.league.verification.chain import record_sha256
+from deadheat.league.verification.fairness import record_sha256
 from tests.cli.command import ROOT, invoke
 
 GOLDEN = ROOT / "tests" / "archives"

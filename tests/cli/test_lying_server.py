@@ -320,7 +320,7 @@ def test_every_command_shows_text_on_that_console_or_as_ascii() -> None:
     found = {name: len(direct.findall(text)) for name, text in files if "template/" not in name and direct.search(text)}
     assert found == {
         "author/records.py": 2,  # the bytes of an export: into a file, or harmless into a terminal
-        "game/looks.py": 1,  # measures a width
+        "game/check.py": 1,  # measures a width
         "game/serve.py": 1,  # a page of HTML
         "local/recorded_bot.py": 2,  # a bot
         "operator/demo.py": 1,  # JSON, as is all that follows, in ASCII

@@ -18,7 +18,7 @@ from unittest.mock import MagicMock
 import pytest
 from sqlmodel import col, update
 
-from deadheat.cli.operator import demo, deployment, organiser_token, starting, tree
+from deadheat.cli.operator import demo, deployment, tree
 from deadheat.cli.server.api_client import Refused
 from deadheat.league import errors, measured
 from deadheat.league.config import Settings
@@ -46,8 +46,8 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
     monkeypatch.setenv("DEADHEAT_DATA_DIR", str(tmp_path))
     for name in ("DEADHEAT_HOST", "DEADHEAT_PORT"):
         monkeypatch.setenv(name, "")
-    monkeypatch.setattr(starting, "check_schema", lambda _: None)
-    monkeypatch.setattr(starting, "check_port", lambda _: None)
+    monkeypatch.setattr(deployment, "check_schema", lambda _: None)
+    monkeypatch.setattr(deployment, "check_port", lambda _: None)
     monkeypatch.setattr(deployment, "_share_port", lambda settings, _: found.append(settings))
     return found
 
@@ -60,10 +60,10 @@ def test_the_api_listens_where_it_is_told(started: list[Settings]) -> None:
 
 
 def test_a_second_teller_of_the_same_metrics_warns(tmp_path: Path, monkeypatch, capsys) -> None:
-    starting.tell_metrics(tmp_path)
+    deployment.tell_metrics(tmp_path)
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(measured, "told_alone", lambda _: False)
-    starting.tell_metrics(tmp_path)
+    deployment.tell_metrics(tmp_path)
     assert "counts everything twice" in capsys.readouterr().err
 
 
@@ -279,7 +279,7 @@ class Kept:
 
     def starts(self) -> str:
         """Return the line about the token that `serve` prints at its start."""
-        return organiser_token.keep_token(self.database, self.file)
+        return deployment.keep_token(self.database, self.file)
 
     @property
     def token(self) -> str:
@@ -303,7 +303,7 @@ class Kept:
 
     def has_role(self, role: Role) -> None:
         with self.database.transaction() as session:
-            set_role(session, organiser_token.NAME, role)
+            set_role(session, deployment.NAME, role)
 
     def organises(self, token: str) -> bool:
         try:
@@ -348,13 +348,13 @@ def test_a_revoked_token_stays_in_its_file_until_that_is_deleted(kept: Kept, exp
 
 @pytest.mark.parametrize("lost", ["nothing", "file", "unknown", "expired"])
 def test_a_demoted_account_stays_demoted_whatever_became_of_its_token(kept: Kept, lost: str) -> None:
-    assert invoke("user", "role", organiser_token.NAME, "author").returncode == 0
+    assert invoke("user", "role", deployment.NAME, "author").returncode == 0
     kept.loses(lost)
     before = kept.file.read_text() if kept.file.exists() else None
     assert "no longer an organiser" in kept.starts()
     assert (kept.file.read_text() if kept.file.exists() else None) == before
     with kept.database.reading() as session:
-        assert existing_user(session, organiser_token.NAME).role is Role.AUTHOR
-    assert organiser_token.standing(kept.database, kept.file) is Standing.DEMOTED
+        assert existing_user(session, deployment.NAME).role is Role.AUTHOR
+    assert deployment.standing(kept.database, kept.file) is Standing.DEMOTED
     kept.has_role(Role.ORGANISER)
     assert kept.starts() == "" and kept.organises(kept.token)

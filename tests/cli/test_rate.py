@@ -144,7 +144,7 @@ def test_what_is_not_there(world: World, tmp_path: Path, monkeypatch: pytest.Mon
 def test_the_database_of_the_units_is_found(quote: str, world: World, tmp_path: Path, monkeypatch) -> None:
     place = tmp_path / "env"
     place.write_text(f"AWS_REGION=x\nDEADHEAT_DATABASE_URL={quote}{world.db.engine.url}{quote}\nDEADHEAT_PORT=1\n")
-    monkeypatch.setattr("deadheat.cli.statistics.rate.UNITS", place)
+    monkeypatch.setattr("deadheat.cli.rate.UNITS", place)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DEADHEAT_DATA_DIR", str(tmp_path / "elsewhere"))
     assert_one_sentence(invoke("rate", "--season", "1", "--check"), "there is no database at ")  # what is set counts
@@ -160,7 +160,7 @@ def test_the_database_of_a_cluster_is_found(request, tmp_path: Path, monkeypatch
     execute(url, "CREATE DATABASE cluster TEMPLATE template")
     place = tmp_path / "env"
     place.write_text(f"DEADHEAT_DATABASE_URL={url.format('cluster')}\n")
-    monkeypatch.setattr("deadheat.cli.statistics.rate.UNITS", place)
+    monkeypatch.setattr("deadheat.cli.rate.UNITS", place)
     monkeypatch.chdir(tmp_path)
     with closing(World(settings(tmp_path, database_url=url.format("cluster")))) as made:
         made.season(3, series_length=2, games_per_pair=2)

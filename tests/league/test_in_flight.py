@@ -22,8 +22,7 @@ from sqlmodel import col, select
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from deadheat.league.jobs import MatchJob, MatchOutcome
-from deadheat.league.service.exports.pages import Scope
-from deadheat.league.service.exports.tables import export_page
+from deadheat.league.service.exports import Scope, export_page
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.views import contests
 from deadheat.league.service.views import former as views

@@ -10,9 +10,7 @@ import pytest
 from sqlmodel import select
 
 from deadheat.league.errors import BadSetting, NotFound, WrongState
-from deadheat.league.service.exports.pages import Scope
-from deadheat.league.service.exports.sources import public_source
-from deadheat.league.service.exports.tables import export_page
+from deadheat.league.service.exports import Scope, export_page, public_source
 from deadheat.league.service.rulings.appeals import appealable
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.seasons.seasons import create_season, edit_season

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from deadheat.api.app import create_app
-from deadheat.cli.operator import starting
+from deadheat.cli.operator import deployment
 from deadheat.league.blobs import Blobs
 from deadheat.league.config import Settings
 from deadheat.league.safety import SHORTEST_PASSWORD, plain_text, refusal, unsafe_settings
@@ -115,8 +115,8 @@ def test_tls_that_checks_no_certificate_is_not_called_plain_text() -> None:
 
 @pytest.mark.parametrize("environment", ["production", "development"])
 def test_production_warns_of_plain_text_for_one_release(environment: str, monkeypatch, capsys) -> None:
-    monkeypatch.setattr(starting, "read_settings", lambda: settings(environment=environment))
-    starting.safe_settings()
+    monkeypatch.setattr(deployment, "read_settings", lambda: settings(environment=environment))
+    deployment.safe_settings()
     warned = " ".join(capsys.readouterr().err.split())
     assert warned.count("The next release will refuse this.") == (2 if environment == "production" else 0)
     assert ("DEADHEAT_DATABASE_URL: db is spoken to in plain text" in warned) == (environment == "production")

@@ -12,8 +12,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
 from deadheat.api.edge.rates import Rates
-from deadheat.cli.operator.checkup import check_broker, check_database
-from deadheat.cli.operator.findings import Verdict
+from deadheat.cli.operator.doctor import Verdict, check_broker, check_database
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from deadheat.league.errors import OverQuota

@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from deadheat.cli.local.timing import BANK
+from deadheat.cli.local.report import BANK
 from deadheat.cli.tournament import report, times
 from deadheat.cli.tournament.records import read
 from deadheat.cli.tournament.report import write
-from deadheat.cli.tournament.strength import meetings
+from deadheat.cli.tournament.standings import standings_of
 from tests.cli.command import invoke
 from tests.site.conftest import PHONE, keeps_out, watched
 from tests.site.leagues import TRANSCRIPTS
-from tests.site.tournament import LABELS, STRANGE, tournament
+from tests.site.tournament import STRANGE, tournament
 
 GAMES = ("yacht-auction", "yacht-auction-forfeit", "yacht-auction-busy", "yacht-auction-example")
 FAULTY = 2
@@ -89,16 +89,15 @@ def test_games_with_faults_come_first_where_not_all_fit(tmp_path: Path, monkeypa
 
 
 def test_pairs_are_counted_by_the_dice_that_games_share(tmp_path: Path) -> None:
-    met = meetings(read(tournament(tmp_path, [GAMES[0], GAMES[0], GAMES[2]])).games)
-    won = met[LABELS[0], LABELS[1]]
-    lost = met[LABELS[1], LABELS[0]]
-    assert (won.games, won.pairs[1], lost.pairs[1]) == (3, 0, 0)
+    met = standings_of(*read(tournament(tmp_path, [GAMES[0], GAMES[0], GAMES[2]]))).meetings
+    won, lost = met[0, 1], met[1, 0]
+    assert (sum(won.score), won.pairs[1], lost.pairs[1]) == (3, 0, 0)
     assert {won.pairs, lost.pairs} == {(1, 0, 0), (0, 0, 1)}, "the third game has no other half"
 
 
 def test_a_time_bank_is_one_limit_for_all_answers_but_ready(tmp_path: Path) -> None:
-    played = read(tournament(tmp_path, ["betris-large-bank"]))
-    (game,) = played.games
+    played = standings_of(*read(tournament(tmp_path, ["betris-large-bank"])))
+    (game,) = played.games.values()
     answers = times.answers_of(game, 0, played.about.bank_ms)
     moves = [one for command, one in answers.items() if command not in {"READY", BANK}]
     used_ms = sum(value * count for one in moves for value, count in one.own_ms)

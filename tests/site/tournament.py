@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from deadheat.cli.tournament.games import game_line
-from deadheat.cli.tournament.records import Bot, Kind, Request, Stage, save
+from deadheat.cli.tournament.records import Bot, Kind, Request, Stage, record_of, save
 from deadheat.engine.transcript import decode
 from tests.site.leagues import TRANSCRIPTS
 
@@ -27,7 +25,7 @@ def tournament(folder: Path, names: Sequence[str], labels: Sequence[str] = LABEL
         (folder / path).write_bytes(content)
         transcript = decode(content)
         game = transcript.game
-        lines.append(json.dumps(game_line(number, labels, f"deal-{(number + 1) // 2}", transcript, 0.5, path)))
+        lines.append(record_of(number, [*labels], f"deal-{(number + 1) // 2}", transcript, 0.5, path).line)
     bots = tuple(Bot(label, f"{label}.py", "0" * 64, str(number), ("./bot",)) for number, label in enumerate(labels))
     request = Request(
         deadheat="0.3.0",

@@ -18,8 +18,7 @@ import redis
 from kombu.exceptions import OperationalError
 from kombu.simple import SimpleQueue
 
-from deadheat.cli.operator.checkup import check_broker
-from deadheat.cli.operator.findings import Verdict
+from deadheat.cli.operator.doctor import Verdict, check_broker
 from deadheat.workers.broker.queue import celery_app, check
 from deadheat.workers.broker.redisqueue import Channel
 from tests.league.ground import settings

@@ -12,15 +12,14 @@ from psycopg.errors import InsufficientPrivilege
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError, ProgrammingError
 
-from deadheat.cli.operator.checkup import look
-from deadheat.cli.operator.findings import MachineRole, Verdict
+from deadheat.cli.operator.doctor import MachineRole, Verdict, look
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from deadheat.league.records.rulings import AuditRecord
 from deadheat.league.service.ground.audit import audit_log, first_broken, record
 from deadheat.league.states import JobState
 from deadheat.league.storage.roles import HIDDEN, SERVICE, WORKER, WORKERS
-from deadheat.league.verification.chain import GENESIS, record_sha256
+from deadheat.league.verification.fairness import GENESIS, record_sha256
 from deadheat.workers.play import play_series
 from tests.league.conftest import execute, postgres_url  # noqa: F401  a fixture
 from tests.league.ground import settings

@@ -19,8 +19,7 @@ import redis
 from sqlalchemy import event
 from sqlmodel import col, select
 
-from deadheat.cli.operator.checkup import check_broker
-from deadheat.cli.operator.findings import Verdict
+from deadheat.cli.operator.doctor import Verdict, check_broker
 from deadheat.league.config import REFIT_SECONDS
 from deadheat.league.database import Database
 from deadheat.league.jobs import Host

@@ -7,7 +7,7 @@ from alembic import op
 revision = "0055"
 down_revision = "0054"
 
-# `line` is `league.verification.chain.canonical`. A writer may have a temporary table called audit_log.
+# `line` is `league.verification.fairness.canonical`. A writer may have a temporary table called audit_log.
 CHECK = r"""
 CREATE FUNCTION audit_log_false_refuse() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE newest record; line text; BEGIN
     EXECUTE format('SELECT id, sha256 FROM %I.audit_log ORDER BY id DESC LIMIT 1', TG_TABLE_SCHEMA) INTO newest;

@@ -1,4 +1,4 @@
-"""The audit log: every decision and its author, in a chain that reveals any later change (`league.verification.chain`).
+"""The audit log: every decision and its author, in a chain that reveals changes (`league.verification.fairness`).
 
 Nothing is ever changed or removed (the database refuses), so an organiser's corrections appear as further records.
 
@@ -18,7 +18,7 @@ from deadheat.league.database import now
 from deadheat.league.records import from_row
 from deadheat.league.records.rulings import AuditRecord as AuditEntry
 from deadheat.league.tables import Announcement, AuditRecord, Bot, Match, Season, Series, Team, User
-from deadheat.league.verification.chain import GENESIS, canonical, record_sha256
+from deadheat.league.verification.fairness import GENESIS, canonical, record_sha256
 
 AUDIT_LOCK = 7_341_553
 """PostgreSQL advisory lock under which records are appended one at a time; SQLite's writers queue anyway."""

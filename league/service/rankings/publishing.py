@@ -28,7 +28,7 @@ from deadheat.league.service.seasons.seasons import published
 from deadheat.league.service.series.response_times import latency_by_version
 from deadheat.league.states import UNFINISHED, MatchState, SeasonState
 from deadheat.league.tables import Match, Season, Series
-from deadheat.league.verification.chain import canonical
+from deadheat.league.verification.fairness import canonical
 
 log = logging.getLogger(__name__)
 

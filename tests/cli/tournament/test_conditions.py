@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.cli.tournament import conditions
-from deadheat.cli.tournament.conditions import OLD_BOUNDS, BadGate, Condition, Gate, can_reject, judge, unmatched
+from deadheat.cli.tournament import beginning
+from deadheat.cli.tournament.beginning import OLD_BOUNDS, BadGate, Condition, Gate, can_reject, judge, unmatched
 from deadheat.cli.tournament.records import Kind, Stage
 from deadheat.cli.tournament.schedule import plan
 from deadheat.cli.tournament.standings import Standings
@@ -21,9 +21,10 @@ PANEL = range(2, 5)
 
 def played(results: dict[tuple[int, int], list[int]], faults: int = 0) -> Standings:
     """Play a gate's games. `results`: half points of each pair of games, by candidate and opponent."""
-    standings = Standings(LABELS, plan(request(*LABELS, kind=Kind.GAUNTLET, stages=(Stage(5, 20),), panel=3)))
+    asked = request(*LABELS, kind=Kind.GAUNTLET, stages=(Stage(5, 20),), panel=3)
+    standings = Standings(asked)
     points = {pair: iter(halves) for pair, halves in results.items()}
-    for deal in standings.deals:
+    for number, deal in enumerate(plan(asked)):
         one, other = deal.table
         halves = next(points.get((one, other), iter(())), None)
         if halves is None:
@@ -36,7 +37,8 @@ def played(results: dict[tuple[int, int], list[int]], faults: int = 0) -> Standi
             fault = {"seat": names.index(LABELS[one]), "fault": "timeout", "command": "ROLL"}
             found = [fault] if faults and one == 0 else []
             faults -= bool(found)
-            standings.add(game(seated.number, names, [by_bot[bot] for bot in seated.players], faults=found))
+            own_ranks = [by_bot[bot] for bot in seated.players]
+            standings.add(game(seated.number, names, own_ranks, faults=found, group=str(number)))
     return standings
 
 
@@ -103,7 +105,7 @@ def test_a_gates_bots_are_seen_from_its_file(tmp_path: Path, capsys: pytest.Capt
         'panel = ["panel/*", "house:greedy", "./panel/a.py"]\n'
         '[[condition]]\nnot_worse_than = "old"\n[[condition]]\nno_loss = "a"\n'
     )
-    gate = conditions.read(file)
+    gate = beginning.read_gate(file)
     said = capsys.readouterr().err
     assert "the bot against the other: sprt = [-100, 0], against = ['old']" in " ".join(said.split())
     files = [str(tmp_path / "panel" / name) for name in ("a.py", "b.py")]
@@ -123,4 +125,4 @@ def test_a_gates_bots_are_seen_from_its_file(tmp_path: Path, capsys: pytest.Capt
     ):
         file.write_text(text)
         with pytest.raises(BadGate, match=why):
-            conditions.read(file)
+            beginning.read_gate(file)

@@ -7,8 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.cli.tournament.games import GameRecord, game_of, times_of
-from deadheat.cli.tournament.records import GAMES, BadFolder, Bot, Folder, Kind, Request, Stage, load, save
+from deadheat.cli.tournament.records import (
+    GAMES,
+    Answers,
+    BadFolder,
+    Bot,
+    Folder,
+    GameRecord,
+    Kind,
+    Request,
+    Stage,
+    game_of,
+    load,
+    save,
+    times_of,
+)
 from deadheat.cli.tournament.schedule import plan
 from deadheat.cli.tournament.standings import Standings
 from deadheat.engine.core import Fault, Message, Reply, Result
@@ -87,8 +100,8 @@ def test_times_are_by_seat_and_command_and_time_taken_is_apart() -> None:
     faults = {0: Fault.TIMEOUT, 1: Fault.EXITED}
     times, host_ns = times_of(Transcript("g", 1, 2, b"", exchanges, Result((1, 1), None, faults)))
     assert times == [
-        {"READY": {"limit_ms": 500, "own_ms": [[1.2, 1]]}, "ROLL": {"limit_ms": 500, "own_ms": [[600, 1]]}},
-        {"READY": {"limit_ms": 500, "own_ms": [[5, 1]]}},
+        {"READY": Answers(500, [(1.2, 1)]), "ROLL": Answers(500, [(600, 1)])},
+        {"READY": Answers(500, [(5, 1)])},
     ]
     assert host_ns == [0, 4_000_000]
 
@@ -99,17 +112,17 @@ def game(number: int, players: list[str], ranks: list[int], **other: object) -> 
 
 def test_pairs_count_once_both_games_are_there_and_nothing_counts_twice() -> None:
     asked = request("a", "b", games=4)
-    standings = Standings(asked.labels, plan(asked))
-    first, second = (seated for seated in standings.deals[0].games)
+    standings = Standings(asked)
+    (first, second), (third, fourth) = (deal.games for deal in plan(asked))
     one = game(first.number, [asked.labels[bot] for bot in first.players], [1, 2])
     standings.add(one)
     standings.add(one)
     assert sum(standings.total(0)) == 1 and standings.pairs(0) == (0, 0, 0)
     standings.add(game(second.number, [asked.labels[bot] for bot in second.players], [1, 2]))
     assert standings.pairs(0) == standings.pairs(1) == (0, 1, 0), "each won in the first seat"
-    third, fourth = standings.deals[1].games
-    standings.add(game(third.number, [asked.labels[bot] for bot in third.players], [1, 1], rated=False))
-    standings.add(game(fourth.number, [asked.labels[bot] for bot in fourth.players], [1, 2]))
+    later = {"group": "0-1/2"}
+    standings.add(game(third.number, [asked.labels[bot] for bot in third.players], [1, 1], rated=False, **later))
+    standings.add(game(fourth.number, [asked.labels[bot] for bot in fourth.players], [1, 2], **later))
     assert (sum(standings.total(0)), standings.unrated) == (3, 1), "a game that both lost counts for nobody"
     assert standings.pairs(0) == (0, 1, 0)
 

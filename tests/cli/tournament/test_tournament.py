@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from deadheat.cli.local.transcripts import read
-from deadheat.cli.tournament import field
+from deadheat.cli.tournament import beginning
 from deadheat.cli.tournament.worker import Stop, Stops
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import bots_of
@@ -224,15 +224,15 @@ def test_what_is_no_tournament_is_one_sentence(bots: Path, tmp_path: Path) -> No
 
 def test_a_folder_is_one_bot_or_many(bots: Path, tmp_path: Path) -> None:
     game = GAMES[GAME]
-    assert [Path(name).name for name in field.named(game, [str(bots)])] == ["other", "quick", "quitter.py"]
-    assert field.named(game, [str(bots / "other")]) == [str(bots / "other")]
+    assert [Path(name).name for name in beginning.named(game, [str(bots)])] == ["other", "quick", "quitter.py"]
+    assert beginning.named(game, [str(bots / "other")]) == [str(bots / "other")]
     side_by_side = tmp_path / "side"
     side_by_side.mkdir()
     for name in ("a.py", "b.py", "notes.txt"):
         (side_by_side / name).write_text("")
-    assert [Path(name).name for name in field.named(game, [str(side_by_side)])] == ["a.py", "b.py"]
-    assert "house:starter" in field.named(game, ["house:*"])
-    assert field.label_of(str(bots / "other" / "main.c")) == field.label_of(f"{bots}/other/") == "other"
+    assert [Path(name).name for name in beginning.named(game, [str(side_by_side)])] == ["a.py", "b.py"]
+    assert "house:starter" in beginning.named(game, ["house:*"])
+    assert beginning.label_of(str(bots / "other" / "main.c")) == beginning.label_of(f"{bots}/other/") == "other"
 
 
 def test_run_keeps_others_off_its_processors(tmp_path: Path) -> None:

@@ -1,1 +1,0 @@
-"""Statistics of exported results: ratings, recounts, sequential tests."""

@@ -1,1 +1,0 @@
-"""Exports: the tables of a season or of the league, page by page."""
