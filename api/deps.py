@@ -83,8 +83,7 @@ def viewer(request: Request, shared: Shared) -> Person | None:
 
 def look_up(shared: Services, secret: str, kind: TokenKind) -> Access:
     """Find a secret's owner, and note its use. Raises BadToken."""
-    with shared.db.reading() as session:
-        found = access.look_up(session, secret, kind)
+    found = shared.read(access.look_up, secret, kind)
     if found.stale:
         shared.note_use(found.token_id)
     return found

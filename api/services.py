@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from anyio import CapacityLimiter, Lock
 from fastapi.templating import Jinja2Templates
@@ -173,6 +173,7 @@ class Bodies:
 
 
 Key = TypeVar("Key")
+Given = ParamSpec("Given")
 Value = TypeVar("Value")
 
 
@@ -272,6 +273,20 @@ class Services:
             from deadheat.api.edge.openid import Provider
 
             self.provider = Provider(self.settings)
+
+    def read(
+        self, query: Callable[Concatenate[Session, Given], Value], *args: Given.args, **more: Given.kwargs
+    ) -> Value:
+        """Return the result of one query."""
+        with self.db.reading() as session:
+            return query(session, *args, **more)
+
+    def change(
+        self, use: Callable[Concatenate[Session, Given], Value], *args: Given.args, **more: Given.kwargs
+    ) -> Value:
+        """Carry out one use case, in a transaction of its own, and return its result."""
+        with self.db.transaction() as session:
+            return use(session, *args, **more)
 
     def note_use(self, token_id: int) -> None:
         """Note a token's use. A failure of this must not fail the request."""

@@ -49,8 +49,7 @@ def wheel(shared: Shared, name: str) -> Response:
     """Return the wheel. Processes with the same files and settings return the same bytes."""
     if name != NAME or not _can_build():
         raise NotFound("download", name)
-    with shared.db.reading() as session:
-        languages = installed_languages(session)
+    languages = shared.read(installed_languages)
     about: dict[str, object] = {} if languages is None else {"languages": sorted(languages)}
     if shared.settings.site_url:  # not the request's Host, which is anybody's choice
         about["server"] = shared.settings.site_url

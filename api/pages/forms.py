@@ -106,8 +106,7 @@ def present(request: Request, shared: Shared) -> Visit | None:
         person = look_up(shared, secret, TokenKind.SESSION).person
     except BadToken:
         return None
-    with shared.db.reading() as session:
-        return Visit(person, secret, count_unread(session, person))
+    return Visit(person, secret, shared.read(count_unread, person))
 
 
 def visit(request: Request, shared: Shared, found: Annotated[Visit | None, Depends(present)]) -> Visit:

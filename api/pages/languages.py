@@ -21,8 +21,7 @@ def choose(request: Request, shared: Shared, visit: Present, chosen: str) -> Res
         raise HTTPException(404)
     came = came_from(request, shared)
     if visit is not None and came is not None:
-        with shared.db.transaction() as session:
-            channels.speak(session, visit.person, chosen)
+        shared.change(channels.speak, visit.person, chosen)
     answer = onward(came or "/")
     secure = sessions.is_secure(request, shared.settings)
     answer.set_cookie(COOKIE, chosen, KEPT_SECONDS, path="/", secure=secure, httponly=True, samesite="lax")

@@ -48,8 +48,7 @@ def bots(shared: Shared, q: Search = "", game: Annotated[str, Query(max_length=6
     """List the bots that are not retired, by game and name."""
     if game and game not in GAMES:
         raise NotFound("game", game)
-    with shared.db.reading() as session:
-        found, count = bots_named(session, q, game=game or None, skip=(page - 1) * ROWS, limit=ROWS)
+    found, count = shared.read(bots_named, q, game=game or None, skip=(page - 1) * ROWS, limit=ROWS)
     pages = -(-count // ROWS)
     return render(
         shared, "bots.html", bots=found, count=count, q=q, game=game, games=tuple(GAMES), page=page, pages=pages
@@ -62,8 +61,7 @@ def submissions(shared: Shared, name: str, before: Number = None) -> str:
     """List all versions of a game's bots, the newest first, each with its verdict."""
     if name not in GAMES:
         raise NotFound("game", name)
-    with shared.db.reading() as session:
-        found = newest_versions(session, ROWS + 1, game=name, before=before)
+    found = shared.read(newest_versions, ROWS + 1, game=name, before=before)
     shown, older = first_of(found, ROWS)
     return render(
         shared,
@@ -102,7 +100,6 @@ def participants(shared: Shared, season_id: Id, q: Search = "", page: Page = 1) 
 @everyones
 def environment(shared: Shared) -> str:
     """Show the image's description of languages, versions, commands and limits."""
-    with shared.db.reading() as session:
-        found = environments.environment(session)
+    found = shared.read(environments.environment)
     described = None if found is None else schemas.Environment.of(found, shared.settings)
     return render(shared, "environment.html", environment=described, image=shared.settings.image)

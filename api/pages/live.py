@@ -85,5 +85,4 @@ async def events(shared: Shared, request: Request, season_id: Id, after: str = "
 
 
 def _look(shared: Services, season_id: int) -> int | None:
-    with shared.db.reading() as session:
-        return newest_snapshot(session, season_id)
+    return shared.read(newest_snapshot, season_id)

@@ -87,8 +87,7 @@ def _moves(shared: Services, match: Match) -> Markup:
 @router.get("/matches/{match_id}/embed")
 def embedded(shared: Shared, match_id: Id) -> Response:
     """Show only the board of a public match, for a frame on sites that the operator allows."""
-    with shared.db.reading() as session:
-        detail = match_detail(session, match_id)
+    detail = shared.read(match_detail, match_id)
     played = detail.state is MatchState.DONE and not detail.withheld
     content = render(shared, "embed.html", match=detail, played=played, told=ended(detail) if played else "")
     policy = POLICY.format(framed_by=shared.settings.embed_origins or "'none'")
@@ -142,8 +141,7 @@ def _watched(shared: Services, match: Match, viewer: Person | None) -> Telling |
     """Describe a match that is not over."""
     if match.state is not MatchState.SCHEDULED:
         return None
-    with shared.db.reading() as session:
-        return telling(live.watch(session, match.id, viewer), match.names)
+    return telling(shared.read(live.watch, match.id, viewer), match.names)
 
 
 def ended(match: Match) -> str:

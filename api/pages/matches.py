@@ -74,17 +74,16 @@ def _listed(
     lost: bool = False,
     show: str = "",
 ) -> str:
-    with shared.db.reading() as session:
-        found = matches(
-            session,
-            season_id=None if season is None else season.id,
-            bot_id=bot_id,
-            opponent_id=None if opponent is None else opponent[0],
-            lost=lost,
-            state=MatchState.DONE,
-            before=before,
-            limit=LOOKED_AT if show else ROWS + 1,
-        )
+    found = shared.read(
+        matches,
+        season_id=None if season is None else season.id,
+        bot_id=bot_id,
+        opponent_id=None if opponent is None else opponent[0],
+        lost=lost,
+        state=MatchState.DONE,
+        before=before,
+        limit=LOOKED_AT if show else ROWS + 1,
+    )
     if show == "faults":
         found = [match for match in found if any(seat.fault for seat in match.seats)]
     elif show == "closest":

@@ -36,29 +36,25 @@ def open_appeal(shared: Shared, asker: Asker, match_id: Id, body: shapes.AppealR
         appealable(session, asker, match_id)
         detail, whole = (match_detail(session, match_id, asker, whole=yes) for yes in (False, True))
     findings = review(shared.blobs, detail, whole)
-    with shared.db.transaction() as session:
-        return league_appeals.open_appeal(session, asker, match_id, body.text, findings)
+    return shared.change(league_appeals.open_appeal, asker, match_id, body.text, findings)
 
 
 @router.get("/appeals", responses={401: {}})
 def list_appeals(shared: Shared, asker: Asker, page: Annotated[AppealPage, Query()]) -> base.Paged[Appeal]:
     """List appeals, the newest first: all for an organiser, their own for an author."""
-    with shared.db.reading() as session:
-        found = appeals(session, asker, season_id=page.season, state=page.state, before=page.before, limit=page.size)
+    found = shared.read(appeals, asker, season_id=page.season, state=page.state, before=page.before, limit=page.size)
     return base.Paged[Appeal](items=found, next=page.next(found, lambda one: one.id))
 
 
 @router.post("/appeals/{appeal_id}/ruling", responses=REFUSED)
 def rule(shared: Shared, asker: Asker, appeal_id: Id, body: shapes.Ruling) -> Appeal:
     """Reject an appeal, or uphold it (and void the match or have it replayed). Organisers only."""
-    with shared.db.transaction() as session:
-        return league_appeals.rule(
-            session, asker, appeal_id, uphold=body.uphold, ruling=body.ruling, remedy=body.remedy
-        )
+    return shared.change(
+        league_appeals.rule, asker, appeal_id, uphold=body.uphold, ruling=body.ruling, remedy=body.remedy
+    )
 
 
 @router.post("/appeals/{appeal_id}/withdraw", responses={401: {}, 404: {}, 409: {}})
 def withdraw_appeal(shared: Shared, asker: Asker, appeal_id: Id) -> Appeal:
     """Withdraw your open appeal."""
-    with shared.db.transaction() as session:
-        return league_appeals.withdraw_appeal(session, asker, appeal_id)
+    return shared.change(league_appeals.withdraw_appeal, asker, appeal_id)

@@ -26,8 +26,7 @@ class AuditPage(base.Page):
 @router.get("")
 def read_audit_log(shared: Shared, page: Annotated[AuditPage, Query()]) -> base.Paged[AuditRecord]:
     """List decisions with authors and reasons. Each record's hash covers the previous one, which reveals changes."""
-    with shared.db.reading() as session:
-        found = audit_log(
-            session, before=page.before, subject=page.subject, oldest_first=page.oldest_first, limit=page.size
-        )
+    found = shared.read(
+        audit_log, before=page.before, subject=page.subject, oldest_first=page.oldest_first, limit=page.size
+    )
     return base.Paged[AuditRecord](items=found, next=page.next(found, lambda one: one.id))

@@ -22,8 +22,7 @@ router = APIRouter(prefix="/v1/bots", tags=["bots"])
 @router.post("", status_code=201, responses={401: {}, 404: {}, 409: {}, 422: {}})
 def create_bot(shared: Shared, asker: Asker, body: schemas.BotRequest, response: Response) -> Bot:
     """Create a bot without versions; upload one next."""
-    with shared.db.transaction() as session:
-        bot = bots.create_bot(session, asker, body.game, body.name, body.team_id)
+    bot = shared.change(bots.create_bot, asker, body.game, body.name, body.team_id)
     response.headers["Location"] = f"/v1/bots/{bot.id}"
     return bot
 
@@ -31,15 +30,13 @@ def create_bot(shared: Shared, asker: Asker, body: schemas.BotRequest, response:
 @router.get("", responses={401: {}})
 def list_own_bots(shared: Shared, asker: Asker) -> Items[Bot]:
     """List your bots and those of your teams."""
-    with shared.db.reading() as session:
-        return Items[Bot](items=bots_of(session, asker))
+    return Items[Bot](items=shared.read(bots_of, asker))
 
 
 @router.get("/{bot_id}", responses={404: {}})
 def get_bot(shared: Shared, bot_id: Id) -> Bot:
     """Return the public facts about a bot."""
-    with shared.db.reading() as session:
-        return bot_info(session, bot_id)
+    return shared.read(bot_info, bot_id)
 
 
 @router.get("/{bot_id}/panels", responses={401: {}, 404: {}})
@@ -52,8 +49,7 @@ def list_panels(
     """List the points of your bot's versions against the panels of their seasons, the newest hundred first. A version
     plays every bot of a panel as soon as it arrives.
     """
-    with shared.db.reading() as session:
-        return schemas.Panels(items=panel_results(session, asker, bot_id, version))
+    return schemas.Panels(items=shared.read(panel_results, asker, bot_id, version))
 
 
 @router.patch("/{bot_id}", responses={401: {}, 403: {}, 404: {}, 409: {}})
@@ -63,5 +59,4 @@ def change_bot(shared: Shared, asker: Asker, bot_id: Id, body: schemas.BotChange
     its creator. Fields that are left out stay as they are.
     """
     change = cast(BotChange, body.model_dump(exclude_unset=True))
-    with shared.db.transaction() as session:
-        return bot_changes.change_bot(session, asker, bot_id, **change)
+    return shared.change(bot_changes.change_bot, asker, bot_id, **change)

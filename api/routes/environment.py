@@ -15,8 +15,7 @@ router = APIRouter(prefix="/v1/environment", tags=["environment"])
 @router.get("", responses={404: {"description": "No worker has described the image yet"}})
 def get_environment(shared: Shared) -> schemas.Environment:
     """Return the judging environment, as a worker read it from the image."""
-    with shared.db.reading() as session:
-        found = environment(session)
+    found = shared.read(environment)
     if found is None:
         raise NotFound("description of the image", shared.settings.image)
     return schemas.Environment.of(found, shared.settings)

@@ -72,8 +72,7 @@ def get_advice(shared: Shared, exhibition_id: Id) -> Response:
 
 
 def _done(shared: Services, exhibition_id: int) -> ExhibitionInfo:
-    with shared.db.reading() as session:
-        info = exhibitions.exhibition(session, exhibition_id)
+    info = shared.read(exhibitions.exhibition, exhibition_id)
     if info.transcript_sha256 is None:
         raise WrongState.of_match(info.state, "only matches that were played to the end have a transcript")
     return info

@@ -57,8 +57,7 @@ def export(
 ) -> Response:
     """Export everything public about a season, one table at a time; docs/export.md explains each column."""
     scope = Scope(season_id, bot)
-    with shared.db.reading() as session:
-        first, after = export_page(session, scope, table)
+    first, after = shared.read(export_page, scope, table)
     pages = _pages(shared, scope, table, first, after)
     whose = "" if bot is None else f"-bot-{bot}"
     name = f"season-{season_id}{whose}-{table.value}.{form.value}"
@@ -70,8 +69,7 @@ def export(
 @router.get("/{season_id}/sources/{version_id}", response_class=StreamingResponse, responses={200: {**A_FILE}, 404: {}})
 def get_source(shared: Shared, season_id: Id, version_id: Id) -> Response:
     """Return an upload whose source the season has published, byte for byte; the table `sources` lists them."""
-    with shared.db.reading() as session:
-        version = public_source(session, season_id, version_id)
+    version = shared.read(public_source, season_id, version_id)
     name = f"version-{version.id}"
     return uploaded_file(shared, version.source_sha256, version.size_bytes, version.filename, name)
 
@@ -79,8 +77,7 @@ def get_source(shared: Shared, season_id: Id, version_id: Id) -> Response:
 def _pages(shared: Services, scope: Scope, table: Exported, rows: list[Row], after: int | None) -> Iterator[list[Row]]:
     yield rows
     while after is not None:
-        with shared.db.reading() as session:
-            rows, after = export_page(session, scope, table, after)
+        rows, after = shared.read(export_page, scope, table, after)
         yield rows
 
 

@@ -55,29 +55,27 @@ def list_matches(shared: Shared, page: Annotated[MatchPage, Query()]) -> schemas
     that ended at that instant or later, the newest first. To follow matches, use this list: the matches of a series end
     together, and series end in any order. A match may appear seconds after its end.
     """
-    with shared.db.reading() as session:
-        found = matches(
-            session,
-            season_id=page.season,
-            bot_id=page.bot,
-            lost=page.lost,
-            state=page.state,
-            finished_since=page.finished_since,
-            late=page.late,
-            game=page.game,
-            command=page.command,
-            machine=page.machine,
-            before=page.before,
-            limit=page.size,
-        )
+    found = shared.read(
+        matches,
+        season_id=page.season,
+        bot_id=page.bot,
+        lost=page.lost,
+        state=page.state,
+        finished_since=page.finished_since,
+        late=page.late,
+        game=page.game,
+        command=page.command,
+        machine=page.machine,
+        before=page.before,
+        limit=page.size,
+    )
     return schemas.Matches(items=found, next=page.next(found, lambda one: one.id))
 
 
 @router.get("/{match_id}", responses={404: {}})
 def get_match(shared: Shared, viewer: Viewer, match_id: Id) -> MatchDetail:
     """Return a match with all its attempts and response times."""
-    with shared.db.reading() as session:
-        return match_detail(session, match_id, viewer)
+    return shared.read(match_detail, match_id, viewer)
 
 
 @router.get(
@@ -107,5 +105,4 @@ def get_transcript(shared: Shared, viewer: Viewer, match_id: Id, request: Reques
 @router.get("/{match_id}/logs", responses={401: {}, 404: {}})
 def get_logs(shared: Shared, asker: Asker, match_id: Id) -> schemas.Endings:
     """Say how your bots' processes ended in this match, with their stderr."""
-    with shared.db.reading() as session:
-        return schemas.Endings(items=endings(session, asker, match_id))
+    return schemas.Endings(items=shared.read(endings, asker, match_id))

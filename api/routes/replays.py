@@ -60,8 +60,7 @@ def _kept(match: Match) -> str:
 
 
 def _done(shared: Services, match_id: int, viewer: Person | None) -> Match:
-    with shared.db.reading() as session:
-        match = match_detail(session, match_id, viewer)
+    match = shared.read(match_detail, match_id, viewer)
     if match.state is not MatchState.DONE:
         raise WrongState.of_match(match.state, "only matches that were played to the end have a replay")
     if match.withheld:

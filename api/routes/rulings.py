@@ -20,16 +20,14 @@ router = APIRouter(prefix="/v1", tags=["rulings"])
 @router.post("/matches/{match_id}/void", responses=REFUSED)
 def void_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) -> RuledOn:
     """Take a finished match out of the log of results and update the ranking. Organisers only."""
-    with shared.db.transaction() as session:
-        changed = rulings.void_match(session, asker, match_id, body.reason)
+    changed = shared.change(rulings.void_match, asker, match_id, body.reason)
     return RuledOn(match_id=match_id, changed=changed)
 
 
 @router.post("/matches/{match_id}/restore", responses=REFUSED)
 def restore_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) -> RuledOn:
     """Restore a voided match; the ranking is then exactly as it was before. Organisers only."""
-    with shared.db.transaction() as session:
-        changed = rulings.restore_match(session, asker, match_id, body.reason)
+    changed = shared.change(rulings.restore_match, asker, match_id, body.reason)
     return RuledOn(match_id=match_id, changed=changed)
 
 
@@ -38,30 +36,26 @@ def rejudge_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reaso
     """Void a finished match, or take a held one, and replay it with the same versions and seats but different dice.
     Organisers only.
     """
-    with shared.db.transaction() as session:
-        again = rulings.rejudge_match(session, asker, match_id, body.reason)
+    again = shared.change(rulings.rejudge_match, asker, match_id, body.reason)
     return Rejudged(match_id=again)
 
 
 @router.get("/held-matches", responses={401: {}, 403: {}})
 def held_matches(shared: Shared, asker: Asker) -> HeldMatches:
     """List matches that the service failed to play and an organiser must decide, the oldest first. Organisers only."""
-    with shared.db.reading() as session:
-        return HeldMatches(items=held.held_matches(session, asker, PAGE_LIMIT))
+    return HeldMatches(items=shared.read(held.held_matches, asker, PAGE_LIMIT))
 
 
 @router.post("/matches/{match_id}/decide", status_code=204, responses={**REFUSED, 422: {}})
 def decide_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Decision) -> None:
     """Decide that a seat loses a held match, as if by forfeit. Organisers only."""
-    with shared.db.transaction() as session:
-        held.decide_match(session, asker, match_id, body.seat, body.reason)
+    shared.change(held.decide_match, asker, match_id, body.seat, body.reason)
 
 
 @router.post("/matches/{match_id}/leave", status_code=204, responses=REFUSED)
 def leave_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) -> None:
     """Leave a held match unplayed. Organisers only."""
-    with shared.db.transaction() as session:
-        held.leave_match(session, asker, match_id, body.reason)
+    shared.change(held.leave_match, asker, match_id, body.reason)
 
 
 @router.get("/seasons/{season_id}/voids", responses={401: {}, 403: {}, 404: {}})
@@ -75,15 +69,13 @@ def season_voids(shared: Shared, asker: Asker, season_id: Id) -> shapes.SeasonVo
 @router.post("/seasons/{season_id}/entries/{bot_id}/disqualify", status_code=204, responses=REFUSED)
 def disqualify(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: shapes.Reason) -> None:
     """Disqualify a bot: no new matches, and none of its matches counts until it is reinstated. Organisers only."""
-    with shared.db.transaction() as session:
-        absence.disqualify(session, asker, season_id, bot_id, body.reason)
+    shared.change(absence.disqualify, asker, season_id, bot_id, body.reason)
 
 
 @router.post("/seasons/{season_id}/entries/{bot_id}/reinstate", status_code=204, responses=REFUSED)
 def reinstate(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: shapes.Reason) -> None:
     """Reverse a disqualification or withdrawal. Organisers only."""
-    with shared.db.transaction() as session:
-        absence.reinstate(session, asker, season_id, bot_id, body.reason)
+    shared.change(absence.reinstate, asker, season_id, bot_id, body.reason)
 
 
 @router.post("/seasons/{season_id}/entries/{bot_id}/withdraw", status_code=204, responses=REFUSED)
@@ -102,5 +94,4 @@ def withdraw(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: shap
 @router.post("/seasons/{season_id}/entries/{bot_id}/rejoin", status_code=204, responses={**REFUSED, 429: {}})
 def rejoin(shared: Shared, asker: Asker, season_id: Id, bot_id: Id) -> None:
     """Reverse your own withdrawal until the season is frozen; in an open season, only after a pause."""
-    with shared.db.transaction() as session:
-        absence.rejoin(session, asker, season_id, bot_id)
+    shared.change(absence.rejoin, asker, season_id, bot_id)

@@ -60,8 +60,7 @@ class Wish(QueryModel):
 
 def uploadable_bot(shared: Shared, asker: Asker, bot_id: Id) -> int:
     """Return the bot's id before any of the body is read. Raises NotFound, OverQuota."""
-    with shared.db.reading() as session:
-        may_upload(session, asker, bot_id)
+    shared.read(may_upload, asker, bot_id)
     return bot_id
 
 
@@ -98,54 +97,46 @@ async def upload_version(
 @router.get("", responses={401: {}, 404: {}})
 def list_versions(shared: Shared, asker: Asker, bot_id: Id) -> Items[Version]:
     """List the newest hundred versions of a bot."""
-    with shared.db.reading() as session:
-        return Items[Version](items=versions_of(session, asker, bot_id))
+    return Items[Version](items=shared.read(versions_of, asker, bot_id))
 
 
 @router.get("/{number}", responses={401: {}, 404: {}})
 def get_version(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Version:
     """Return a version and its state."""
-    with shared.db.reading() as session:
-        return version_info(session, asker, bot_id, number)
+    return shared.read(version_info, asker, bot_id, number)
 
 
 @router.get("/{number}/log", responses={401: {}, 404: {}})
 def get_build_log(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> BuildLog:
     """Return the output of the build and the trial match, and failures of the service."""
-    with shared.db.reading() as session:
-        return build_log(session, asker, bot_id, number)
+    return shared.read(build_log, asker, bot_id, number)
 
 
 @router.get("/{number}/trial", response_class=StreamingResponse, responses={200: {**JSON_LINES}, 401: {}, 404: {}})
 def get_trial(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Response:
     """Return the transcript of the trial match against the house bot."""
-    with shared.db.reading() as session:
-        sha256 = trial_of(session, asker, bot_id, number)
+    sha256 = shared.read(trial_of, asker, bot_id, number)
     return record_file(shared, sha256, f"trial-{bot_id}-{number}.jsonl")
 
 
 @router.get("/{number}/source", response_class=StreamingResponse, responses={200: {**A_FILE}, 401: {}, 404: {}})
 def get_source(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Response:
     """Return the upload, byte for byte."""
-    with shared.db.reading() as session:
-        version = version_info(session, asker, bot_id, number)
+    version = shared.read(version_info, asker, bot_id, number)
     name = f"bot-{bot_id}-version-{number}"
     return uploaded_file(shared, version.sha256, version.size_bytes, version.filename, name)
 
 
 def _check_wish(shared: Services, asker: Person, season_id: int, bot_id: int) -> None:
-    with shared.db.transaction() as session:
-        check_wish(session, asker, season_id, bot_id)
+    shared.change(check_wish, asker, season_id, bot_id)
 
 
 def accept_upload(
     shared: Services, asker: Person, bot_id: int, file: BinaryIO, received: Received, enters_id: int | None = None
 ) -> Version:
     """Inspect and store an upload, commit, and only then tell a worker."""
-    with shared.db.reading() as session:
-        installed = installed_languages(session)
+    installed = shared.read(installed_languages)
     upload = uploads.accept(file, received.filename, received.sha256, shared.settings, shared.blobs, installed)
-    with shared.db.transaction() as session:
-        version = add_version(session, asker, bot_id, upload, enters_id)
+    version = shared.change(add_version, asker, bot_id, upload, enters_id)
     shared.nudge(BUILDS, version.id)
     return version

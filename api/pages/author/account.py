@@ -129,8 +129,7 @@ def door(shared: Services, name: str, complaint: Complaint | None, back: str, *,
     """Render the form to sign in or up, with a link to the other form. Both lead to `back`. `closed`: say that the
     visitor's account is now closed.
     """
-    with shared.db.reading() as session:
-        rule = newcomer_rule(session).value
+    rule = shared.read(newcomer_rule).value
     mail, provider = bool(shared.settings.smtp_url), shared.provider and shared.provider.host
     known = {"back": back, "rule": rule, "mail": mail, "provider": provider, "closed": closed}
     return private(shared, f"{name}.html", None, complaint, **known)
@@ -169,8 +168,7 @@ def sign_up(shared: Shared, request: Request, sent: Sent) -> Response:
     """Create an author's account and sign in."""
     body = checked(schemas.SignUp, {name: sent.get(name, "") for name in ("name", "password", "code")})
     shared.rates.sign_up(request, body.code)
-    with shared.db.transaction() as session:
-        person = users.sign_up(session, body.name, body.password, body.code)
+    person = shared.change(users.sign_up, body.name, body.password, body.code)
     shared.rates.invited(request)
     return begin(shared, request, person, local_path(sent.get("next")))
 
@@ -178,8 +176,7 @@ def sign_up(shared: Shared, request: Request, sent: Sent) -> Response:
 @router.post("/sign-out")
 def sign_out(shared: Shared, request: Request, posted: Submitted) -> Response:
     """End the session."""
-    with shared.db.transaction() as session:
-        access.end_session(session, posted.visit.secret)
+    shared.change(access.end_session, posted.visit.secret)
     return _signed_out(request, shared, "/")
 
 
@@ -201,8 +198,7 @@ def account(shared: Shared, visit: Visiting, game: Annotated[str, Query(max_leng
 def create_bot(shared: Shared, posted: Submitted) -> Response:
     """Create a bot, and continue to its first upload."""
     body = checked(BotRequest, posted.fields)
-    with shared.db.transaction() as session:
-        bot = bots.create_bot(session, posted.visit.person, body.game, body.name, body.team_id)
+    bot = shared.change(bots.create_bot, posted.visit.person, body.game, body.name, body.team_id)
     return onward(f"/bots/{bot.id}/upload")
 
 
@@ -221,8 +217,7 @@ def create_token(shared: Shared, request: Request, posted: Submitted) -> Respons
 @router.post("/account/tokens/{token_id}/revoke")
 def revoke(shared: Shared, posted: Submitted, token_id: Id) -> Response:
     """End a token, or another browser's session."""
-    with shared.db.transaction() as session:
-        access.revoke(session, posted.visit.person.id, token_id)
+    shared.change(access.revoke, posted.visit.person.id, token_id)
     return onward(f"{HOME}#tokens")
 
 
@@ -243,8 +238,7 @@ def change_password(shared: Shared, request: Request, posted: Submitted) -> Resp
 def close(shared: Shared, request: Request, posted: Submitted) -> Response:
     """Close the visitor's account. All its browsers are signed out."""
     confirm(shared, request, posted)
-    with shared.db.transaction() as session:
-        close_account(session, posted.visit.person)
+    shared.change(close_account, posted.visit.person)
     return _signed_out(request, shared, "/sign-in?closed=1")
 
 
@@ -253,8 +247,7 @@ def close(shared: Shared, request: Request, posted: Submitted) -> Response:
 def create_team(shared: Shared, posted: Submitted) -> Response:
     """Create a team with the visitor as its only member."""
     body = checked(schemas.TeamRequest, posted.fields)
-    with shared.db.transaction() as session:
-        teams.create_team(session, posted.visit.person, body.name)
+    shared.change(teams.create_team, posted.visit.person, body.name)
     return onward(f"{HOME}#teams")
 
 

@@ -73,17 +73,14 @@ def reset(shared: Shared, request: Request, sent: Sent) -> Response:
     """Set a new password. Every browser is signed out, and every token ends."""
     shared.rates.sign_up(request)  # counts as a sign-up, because it may be a guess and costs a hash
     body = checked(ResetForm, {name: sent.get(name, "") for name in ResetForm.model_fields})
-    with shared.db.transaction() as session:
-        forgotten.reset_password(session, body.channel, body.until, body.token, body.password)
+    shared.change(forgotten.reset_password, body.channel, body.until, body.token, body.password)
     return onward("/sign-in")
 
 
 def _send_link(shared: Services, name: str) -> None:
-    with shared.db.transaction() as session:
-        forgotten.ask_for_link(session, name)
+    shared.change(forgotten.ask_for_link, name)
 
 
 def _reset(shared: Services, link: ResetLink, complaint: Complaint | None = None) -> Response:
-    with shared.db.reading() as session:
-        owner = forgotten.owner_of_link(session, link.channel, link.until, link.token)
+    owner = shared.read(forgotten.owner_of_link, link.channel, link.until, link.token)
     return private(shared, "reset.html", None, complaint, link=link, owner=owner.name)

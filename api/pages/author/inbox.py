@@ -25,8 +25,7 @@ NOTICES = 3
 @router.get("/inbox")
 def inbox(shared: Shared, visit: Visiting, before: Number = None) -> Response:
     """Show all notices, the newest first."""
-    with shared.db.reading() as session:
-        found = notices.inbox(session, visit.person, before=before, limit=ROWS + 1)
+    found = shared.read(notices.inbox, visit.person, before=before, limit=ROWS + 1)
     shown, older = first_of(found, ROWS)
     return private(shared, "inbox.html", visit, None, notices=shown, older=older)
 
@@ -35,8 +34,7 @@ def inbox(shared: Shared, visit: Visiting, before: Number = None) -> Response:
 def mark_read(shared: Shared, posted: Submitted) -> Response:
     """Mark the notices that were shown, and older ones, as read."""
     up_to = checked(ReadRequest, posted.fields).up_to
-    with shared.db.transaction() as session:
-        notices.mark_read(session, posted.visit.person, up_to)
+    shared.change(notices.mark_read, posted.visit.person, up_to)
     return onward("/inbox")
 
 

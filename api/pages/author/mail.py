@@ -25,8 +25,7 @@ class Token(base.Query):
 @router.get("/{link}")
 def ask(shared: Shared, visit: Present, link: Link, given: Annotated[Token, Query()]) -> Response:
     """Ask for confirmation: opening a link changes nothing, because mail servers open links, too."""
-    with shared.db.reading() as session:
-        address = channels.address_of(session, link, given.channel, given.token)
+    address = shared.read(channels.address_of, link, given.channel, given.token)
     return private(shared, "mail.html", visit, None, link=link.value, address=address, given=given)
 
 
@@ -34,6 +33,5 @@ def ask(shared: Shared, visit: Present, link: Link, given: Annotated[Token, Quer
 def act(shared: Shared, visit: Present, sent: Sent, link: Link) -> Response:
     """Confirm the address, or remove it."""
     given = checked(Token, {name: sent.get(name, "") for name in ("channel", "token")})
-    with shared.db.transaction() as session:
-        channels.follow_link(session, link, given.channel, given.token)
+    shared.change(channels.follow_link, link, given.channel, given.token)
     return onward("/account/webhooks" if visit else "/")

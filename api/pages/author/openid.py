@@ -89,8 +89,7 @@ def unlink(shared: Shared, request: Request, posted: Submitted) -> Response:
     """Remove the link between the account and its identity."""
     provider = _provider(shared)
     confirm(shared, request, posted)
-    with shared.db.transaction() as session:
-        identities.unlink_identity(session, posted.visit.person, provider.issuer)
+    shared.change(identities.unlink_identity, posted.visit.person, provider.issuer)
     return onward(f"{HOME}#openid")
 
 
@@ -137,8 +136,7 @@ def _link(shared: Services, visit: Visit | None, began: str, subject: str) -> Re
     """Link an identity to the account of the session that began the flow. A new password has ended that session."""
     if visit is None or visit.csrf != began:
         raise ProviderRefused(_("You are not signed in to the account that was to be linked. Sign in and begin again."))
-    with shared.db.transaction() as session:
-        identities.link_identity(session, visit.person, _provider(shared).issuer, subject)
+    shared.change(identities.link_identity, visit.person, _provider(shared).issuer, subject)
     return onward(f"{HOME}#openid")
 
 

@@ -123,8 +123,7 @@ def own_match(shared: Shared, visit: Visiting, match_id: Id) -> Response:
 @router.get("/matches/{match_id}/mine/{seat}/stderr")
 def own_stderr(shared: Shared, visit: Visiting, match_id: Id, seat: _Seat) -> Response:
     """Return the stderr of the visitor's own bot as a file."""
-    with shared.db.reading() as session:
-        endings = matches.endings(session, visit.person, match_id)
+    endings = shared.read(matches.endings, visit.person, match_id)
     text = next((found.stderr for found in endings if found.seat == seat), None)
     if text is None:
         raise NotFound(N_("stderr of seat"), seat_number(seat))

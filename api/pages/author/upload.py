@@ -101,8 +101,7 @@ def workshop(shared: Shared, visit: Visiting, bot_id: Id) -> Response:
 def uploading(shared: Shared, request: Request, visit: Visiting, bot_id: Id) -> Visit:
     """Return the uploader before the body is read. Raises NotFound, OverQuota."""
     sessions.must_be_ours(request, shared.settings)
-    with shared.db.reading() as session:
-        may_upload(session, visit.person, bot_id)
+    shared.read(may_upload, visit.person, bot_id)
     return visit
 
 
@@ -172,8 +171,7 @@ def take_part(shared: Shared, posted: Submitted, bot_id: Id, season_id: Id, verb
 def change(shared: Shared, posted: Submitted, bot_id: Id) -> Response:
     """Change a bot's name or description."""
     body = checked(BotForm, posted.fields)
-    with shared.db.transaction() as session:
-        change_bot(session, posted.visit.person, bot_id, name=body.name, description=body.description)
+    shared.change(change_bot, posted.visit.person, bot_id, name=body.name, description=body.description)
     return onward(f"/bots/{bot_id}/upload#bot")
 
 
@@ -182,8 +180,7 @@ def change(shared: Shared, posted: Submitted, bot_id: Id) -> Response:
 def retire(shared: Shared, posted: Submitted, bot_id: Id) -> Response:
     """Retire the bot, or bring it back."""
     retired = checked(RetireForm, posted.fields).retired
-    with shared.db.transaction() as session:
-        change_bot(session, posted.visit.person, bot_id, retired=retired)
+    shared.change(change_bot, posted.visit.person, bot_id, retired=retired)
     return onward(f"/bots/{bot_id}/upload#bot")
 
 

@@ -77,6 +77,5 @@ def add_address(shared: Shared, request: Request, posted: Submitted) -> Response
 def change(shared: Shared, posted: Submitted, channel_id: Id, verb: str) -> Response:
     """Remove a channel, switch it on again, or test it."""
     if verb in VERBS:
-        with shared.db.transaction() as session:
-            VERBS[verb](session, posted.visit.person, channel_id)
+        shared.change(VERBS[verb], posted.visit.person, channel_id)
     return onward(HERE)

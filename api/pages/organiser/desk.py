@@ -132,8 +132,7 @@ def _appeal_again(complaint: Complaint, shared: Services, visit: Visit, appeal_i
 def rule_newcomers(shared: Shared, posted: Submitted) -> Response:
     """Change the sign-up rule."""
     body = checked(NewcomerForm, posted.fields)
-    with shared.db.transaction() as session:
-        set_newcomer_rule(session, posted.visit.person, body.rule, body.code.strip())
+    shared.change(set_newcomer_rule, posted.visit.person, body.rule, body.code.strip())
     return onward("/desk#sign-up")
 
 

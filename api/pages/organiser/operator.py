@@ -116,8 +116,7 @@ class BanForm(shapes.Reason, NameForm):
 
 
 def _accounts(shared: Services, visit: Visit, complaint: Complaint | None = None, **_: Any) -> Response:
-    with shared.db.reading() as session:
-        ended = ended_accounts(session, visit.person)
+    ended = shared.read(ended_accounts, visit.person)
     return private(shared, "operator-accounts.html", visit, complaint, ended=ended)
 
 

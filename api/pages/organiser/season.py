@@ -173,8 +173,7 @@ def season(shared: Shared, visit: Visiting, season_id: Id, listed: Listing) -> R
 def set_state(shared: Shared, posted: Submitted, season_id: Id) -> Response:
     """Open or freeze a season, begin its finals, or close it."""
     body = checked(StateForm, posted.fields)
-    with shared.db.transaction() as session:
-        set_season_state(session, posted.visit.person, season_id, body.state, force=body.force)
+    shared.change(set_season_state, posted.visit.person, season_id, body.state, force=body.force)
     return to_season(season_id, STATE)
 
 
@@ -244,8 +243,7 @@ def _new_season(
     visit.person.must_organise()
     previous = None
     if previous_id is not None:
-        with shared.db.reading() as session:
-            previous = season_info(session, previous_id)
+        previous = shared.read(season_info, previous_id)
     return private(
         shared,
         "desk-new.html",

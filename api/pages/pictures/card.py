@@ -42,8 +42,7 @@ COLOURS = 64
 @router.get("/matches/{match_id}/card.png")
 def card(shared: Shared, request: Request, match_id: Id) -> Response:
     """Return the picture of a finished match that everybody may see."""
-    with shared.db.reading() as session:
-        match = match_detail(session, match_id)
+    match = shared.read(match_detail, match_id)
     if match.state is not MatchState.DONE:
         raise WrongState.of_match(match.state, _("only matches that were played to the end have a picture"))
     if match.withheld:

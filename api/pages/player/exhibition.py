@@ -92,8 +92,7 @@ def sit(shared: Shared, posted: Submitted) -> Response:
     """Take a seat."""
     opponents, place = _count(posted.fields.get("copies", "")), posted.fields.get("seat", "")
     seat = None if place == ANY else opponents if place == LAST else _count(place) - 1
-    with shared.db.transaction() as session:
-        exhibition_id = exhibitions.take_seat(session, posted.visit.person, _bot(posted), opponents, seat)
+    exhibition_id = shared.change(exhibitions.take_seat, posted.visit.person, _bot(posted), opponents, seat)
     shared.nudge(EXHIBITIONS, exhibition_id)
     return onward(f"/play/{exhibition_id}")
 
@@ -101,8 +100,7 @@ def sit(shared: Shared, posted: Submitted) -> Response:
 @router.get("/play/{exhibition_id}")
 def exhibition(shared: Shared, request: Request, visit: Present, exhibition_id: Id) -> Response:
     """Show the visitor's own table, or a finished match."""
-    with shared.db.reading() as session:
-        info = exhibitions.exhibition(session, exhibition_id)
+    info = shared.read(exhibitions.exhibition, exhibition_id)
     if visit is None and info.state in UNFINISHED:  # this may be its player, who has signed out since
         raise sign_in_first(request, shared)
     return _page(shared, visit, exhibition_id)
@@ -141,16 +139,14 @@ def _move(shared: Services, posted: Posted, exhibition_id: int, made: list[str])
 
 @router.post("/play/{exhibition_id}/resign")
 def resign(shared: Shared, posted: Submitted, exhibition_id: Id) -> Response:
-    with shared.db.transaction() as session:
-        exhibitions.resign(session, posted.visit.person, exhibition_id)
+    shared.change(exhibitions.resign, posted.visit.person, exhibition_id)
     return onward(f"/play/{exhibition_id}")
 
 
 @router.get("/play/{exhibition_id}/document")
 def document(shared: Shared, visit: Visiting, exhibition_id: Id) -> Response:
     """Return the viewer's document for the visitor's own table."""
-    with shared.db.reading() as session:
-        table = exhibitions.table(session, visit.person, exhibition_id)
+    table = shared.read(exhibitions.table, visit.person, exhibition_id)
     game = rules(table.info.game, table.info.variant)
     match = None
     if table.match is not None:
@@ -200,8 +196,7 @@ async def _wait_for_the_bot(shared: Services, visit: Visit, exhibition_id: int, 
 
 
 def _version(shared: Services, visit: Visit, exhibition_id: int) -> str:
-    with shared.db.reading() as session:
-        return exhibitions.table_version(session, visit.person, exhibition_id)
+    return shared.read(exhibitions.table_version, visit.person, exhibition_id)
 
 
 def tables(game: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:

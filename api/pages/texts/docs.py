@@ -64,8 +64,7 @@ assets = Files(directory=str(files("fastapi_offline") / "static"))
 @everyones
 def index(shared: Shared) -> str:
     """Show a first bot's steps, in the newest open season's game, and all pages by the reader's purpose."""
-    with shared.db.reading() as session:
-        newest = seasons(session, limit=LOOKED_AT)
+    newest = shared.read(seasons, limit=LOOKED_AT)
     season = next((one for one in newest if one.state is SeasonState.OPEN and one.game in GAMES), None)
     readers = {gettext(title): [(name, gettext(TITLES[name])) for name in names] for title, names in READERS.items()}
     game = next(iter(GAMES)) if season is None else season.game

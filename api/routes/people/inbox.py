@@ -32,5 +32,4 @@ def list_notices(shared: Shared, asker: Asker, page: Annotated[InboxPage, Query(
 @router.post("/read", responses={401: {}, 403: {}})
 def mark_read(shared: Shared, asker: Asker, body: schemas.ReadRequest) -> schemas.Unread:
     """Mark all notices up to a given one as read; later ones stay unread."""
-    with shared.db.transaction() as session:
-        return schemas.Unread(unread=notices.mark_read(session, asker, body.up_to))
+    return schemas.Unread(unread=shared.change(notices.mark_read, asker, body.up_to))

@@ -30,15 +30,13 @@ def issue_token(shared: Shared, request: Request, body: schemas.TokenRequest) ->
 @router.get("", responses={401: {}})
 def list_tokens(shared: Shared, asker: Asker) -> Items[Token]:
     """List your tokens, the newest first, without their secrets."""
-    with shared.db.reading() as session:
-        return Items[Token](items=tokens(session, asker.id))
+    return Items[Token](items=shared.read(tokens, asker.id))
 
 
 @router.delete("/{token_id}", status_code=204, responses={401: {}, 403: {}, 404: {}})
 def revoke_token(shared: Shared, asker: Asker, token_id: Id) -> None:
     """Revoke one of your tokens at once."""
-    with shared.db.transaction() as session:
-        revoke(session, asker.id, token_id)
+    shared.change(revoke, asker.id, token_id)
 
 
 def checked_person(shared: Services, request: Request, name: str, password: str) -> Person:
@@ -49,7 +47,6 @@ def checked_person(shared: Services, request: Request, name: str, password: str)
         OverQuota: too many tries from this address or for this name.
     """
     shared.rates.sign_in(request, name)
-    with shared.db.reading() as session:
-        person = check_password(session, name, password)
+    person = shared.read(check_password, name, password)
     shared.rates.signed_in(request, name)
     return person

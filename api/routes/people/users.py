@@ -17,8 +17,7 @@ router = APIRouter(prefix="/v1/users", tags=["users"])
 def sign_up(shared: Shared, request: Request, body: schemas.SignUp) -> User:
     """Sign up as an author; then ask for a token."""
     shared.rates.sign_up(request, body.code)
-    with shared.db.transaction() as session:
-        person = users.sign_up(session, body.name, body.password, body.code)
+    person = shared.change(users.sign_up, body.name, body.password, body.code)
     shared.rates.invited(request)
     return _told(person)
 

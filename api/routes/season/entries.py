@@ -36,8 +36,7 @@ class Waits(base.Query):
 @router.get("", responses={404: {}})
 def list_entries(shared: Shared, season_id: Id, page: Annotated[EntryPage, Query()]) -> schemas.Entries:
     """List the entries of a season."""
-    with shared.db.reading() as session:
-        found = entries(session, season_id, page.before or 0, page.size)
+    found = shared.read(entries, season_id, page.before or 0, page.size)
     return schemas.Entries(items=found, next=page.next(found, lambda one: one.bot_id))
 
 
@@ -48,8 +47,7 @@ def list_entries(shared: Shared, season_id: Id, page: Annotated[EntryPage, Query
 def enter(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: schemas.EntryRequest | None = None) -> Entry:
     """Enter your bot (organisers: any bot), or choose which version plays."""
     version = body.version if body else None
-    with shared.db.transaction() as session:
-        return league_entries.enter(session, asker, season_id, bot_id, version, _gate(body))
+    return shared.change(league_entries.enter, asker, season_id, bot_id, version, _gate(body))
 
 
 @router.patch("/{bot_id}", responses=REFUSED)
@@ -65,15 +63,13 @@ def list_challenges(shared: Shared, asker: Asker, season_id: Id, bot_id: Id) -> 
     """List new versions at the entry's promotion gate, the newest first, with their progress or verdicts. Only for its
     author.
     """
-    with shared.db.reading() as session:
-        return base.Items[Challenge](items=challenges(session, asker, season_id, bot_id))
+    return base.Items[Challenge](items=shared.read(challenges, asker, season_id, bot_id))
 
 
 @router.get("/{bot_id}/waiting", responses={404: {}})
 def get_waiting(shared: Shared, season_id: Id, bot_id: Id, page: Annotated[Waits, Query()]) -> Waiting:
     """Say how long a bot, or one version of it, waits for its next result: its place in the queue, and an estimate."""
-    with shared.db.reading() as session:
-        return waiting(session, season_id, bot_id, page.version)
+    return shared.read(waiting, season_id, bot_id, page.version)
 
 
 def _gate(body: schemas.EntryRequest | None) -> Gate:

@@ -48,8 +48,7 @@ def change_by_file(shared: Shared, asker: Asker, season_id: Id, body: SeasonFile
 @router.post("/seasons/{season_id}/archives", status_code=204, responses={**REFUSED, 422: {}})
 def note(shared: Shared, asker: Asker, season_id: Id, body: ArchiveRequest) -> None:
     """Record the hash of a closed season's archive in the audit log. Organisers only."""
-    with shared.db.transaction() as session:
-        note_archive(session, asker, season_id, body.sha256)
+    shared.change(note_archive, asker, season_id, body.sha256)
 
 
 @router.get(
@@ -57,15 +56,13 @@ def note(shared: Shared, asker: Asker, season_id: Id, body: ArchiveRequest) -> N
 )
 def get_file(shared: Shared, asker: Asker, season_id: Id) -> Response:
     """Return the file that declares the season as it is. Organisers only."""
-    with shared.db.reading() as session:
-        return _file(season_as_file(session, asker, season_id), season_id)
+    return _file(shared.read(season_as_file, asker, season_id), season_id)
 
 
 @router.get("/seasons/{season_id}/season.toml", response_class=Response, responses={200: {**A_SEASON}, 404: {}})
 def get_public_file(shared: Shared, season_id: Id) -> Response:
     """Return the file that declares the season as it is, without the list of invited authors. For everyone."""
-    with shared.db.reading() as session:
-        return _file(season_as_public_file(session, season_id), season_id)
+    return _file(shared.read(season_as_public_file, season_id), season_id)
 
 
 def _file(text: str, season_id: int) -> Response:
@@ -76,14 +73,11 @@ def _file(text: str, season_id: int) -> Response:
 @router.get("/seasons/{season_id}/forecast", responses={401: {}, 403: {}, 404: {}, 422: {}})
 def get_forecast(shared: Shared, asker: Asker, season_id: Id, chosen: Annotated[Reckoned, Query()]) -> Forecast:
     """Forecast when the season's evaluations will be done, and whether there are enough machines. Organisers only."""
-    with shared.db.reading() as session:
-        return season_forecast(session, asker, season_id, chosen.bots)
+    return shared.read(season_forecast, asker, season_id, chosen.bots)
 
 
 def declare(shared: Services, asker: Person, body: SeasonFileRequest, season_id: int | None) -> Declared:
     """Preview or apply a file. `season_id` None: create a season."""
     if body.preview:
-        with shared.db.reading() as session:
-            return preview_file(session, asker, body.document, season_id, body.bots)
-    with shared.db.transaction() as session:
-        return apply_file(session, asker, body.document, season_id)
+        return shared.read(preview_file, asker, body.document, season_id, body.bots)
+    return shared.change(apply_file, asker, body.document, season_id)

@@ -29,8 +29,7 @@ def create_season(shared: Shared, asker: Asker, body: schemas.SeasonRequest, res
     """Create a scheduled season. Organisers only."""
     given = body.model_dump(exclude_unset=True, exclude={"divisions"})
     divisions = [(division.name, division.size) for division in body.divisions]
-    with shared.db.transaction() as session:
-        season = league_seasons.create_season(session, asker, divisions=divisions, **given)
+    season = shared.change(league_seasons.create_season, asker, divisions=divisions, **given)
     response.headers["Location"] = f"/v1/seasons/{season.id}"
     return season
 
@@ -47,8 +46,7 @@ class SeasonChoice(base.Query):
 @router.get("", responses={404: {}})
 def list_seasons(shared: Shared, chosen: Annotated[SeasonChoice, Query()]) -> base.Items[Season]:
     """List all seasons, the newest first."""
-    with shared.db.reading() as session:
-        return base.Items[Season](items=seasons(session, author=chosen.author, with_results=chosen.results))
+    return base.Items[Season](items=shared.read(seasons, author=chosen.author, with_results=chosen.results))
 
 
 @router.get("/{season_id}", responses={404: {}})
@@ -88,19 +86,16 @@ def change_season(shared: Shared, asker: Asker, season_id: Id, body: schemas.Sea
 @router.get("/{season_id}/invitations", responses={401: {}, 403: {}, 404: {}})
 def list_invited(shared: Shared, asker: Asker, season_id: Id) -> schemas.Invited:
     """List the authors invited to a season with `admission=invited`. Organisers only."""
-    with shared.db.reading() as session:
-        return schemas.Invited(items=invited_to_season(session, asker, season_id))
+    return schemas.Invited(items=shared.read(invited_to_season, asker, season_id))
 
 
 @router.put("/{season_id}/invitations/{name}", responses={401: {}, 403: {}, 404: {}})
 def invite(shared: Shared, asker: Asker, season_id: Id, name: UserName) -> schemas.Invited:
     """Invite an author. Organisers only."""
-    with shared.db.transaction() as session:
-        return schemas.Invited(items=invite_to_season(session, asker, season_id, name))
+    return schemas.Invited(items=shared.change(invite_to_season, asker, season_id, name))
 
 
 @router.delete("/{season_id}/invitations/{name}", responses={401: {}, 403: {}, 404: {}})
 def uninvite(shared: Shared, asker: Asker, season_id: Id, name: UserName) -> schemas.Invited:
     """Remove an author from the list; this ends no entry. Organisers only."""
-    with shared.db.transaction() as session:
-        return schemas.Invited(items=uninvite_from_season(session, asker, season_id, name))
+    return schemas.Invited(items=shared.change(uninvite_from_season, asker, season_id, name))
