@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from functools import partial
 from importlib import import_module
 from pkgutil import walk_packages
 
@@ -68,7 +67,7 @@ def create_app(
         blobs=blobs or Blobs(settings.blobs),
         queue=queue or CeleryQueue(settings),
         pages=templates(),
-        rates=Rates(settings, partial(_own_key, db)),
+        rates=Rates(settings, lambda: services.change(signing_key)),
     )
 
     @asynccontextmanager
@@ -111,8 +110,3 @@ def create_app(
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.trusted_proxies)
     app.add_middleware(Watched)
     return app
-
-
-def _own_key(db: Database) -> str:
-    with db.transaction() as session:
-        return signing_key(session)

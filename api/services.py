@@ -228,23 +228,6 @@ class Boards:
         return found[1]
 
 
-class Choice:
-    """A number that takes a while to choose and is chosen again after a minute; None if there is nothing to choose."""
-
-    KEPT_SECONDS = 60.0
-
-    def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
-        self._seconds = seconds
-        self._kept: tuple[float, int | None] | None = None
-
-    def number(self, choose: Callable[[], int | None]) -> int | None:
-        """Return the last chosen number. If two threads choose at once, the later one's stays."""
-        kept = self._kept
-        if kept is None or self._seconds() - kept[0] > self.KEPT_SECONDS:
-            self._kept = kept = (self._seconds(), choose())
-        return kept[1]
-
-
 @dataclass
 class Services:
     """The services that all requests of one application share."""
@@ -257,7 +240,6 @@ class Services:
     rates: Rates
     bodies: Bodies = field(default_factory=Bodies)
     boards: Boards = field(default_factory=Boards)
-    featured: Choice = field(default_factory=Choice)
     provider: Provider | None = field(init=False, default=None)
     room: Room = field(init=False)
     taking_in: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(TAKING_IN))

@@ -45,7 +45,12 @@ async def receive_file(request: Request, into: IO[bytes], limit_bytes: int, befo
         UploadTooLarge: as soon as this is certain; the rest of the body stays unread. HTTPException: 400 or 415, it is
         not such a form.
     """
-    boundary = _boundary(request)
+    kind, options = parse_options_header(request.headers.get("content-type", ""))
+    if kind != b"multipart/form-data":
+        raise HTTPException(415, "Send the file as multipart/form-data, in the field 'file'.")
+    boundary = options.get(b"boundary", b"")
+    if not 1 <= len(boundary) <= 70:
+        raise _malformed("it has no boundary")
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > limit_bytes + MAX_FRAMING_BYTES:
         raise UploadTooLarge(limit_bytes)
@@ -141,16 +146,6 @@ class _Form:
 
     def on_end(self) -> None:
         self._ended = True
-
-
-def _boundary(request: Request) -> bytes:
-    kind, options = parse_options_header(request.headers.get("content-type", ""))
-    if kind != b"multipart/form-data":
-        raise HTTPException(415, "Send the file as multipart/form-data, in the field 'file'.")
-    boundary = options.get(b"boundary", b"")
-    if not 1 <= len(boundary) <= 70:
-        raise _malformed("it has no boundary")
-    return boundary
 
 
 def _malformed(why: str) -> HTTPException:

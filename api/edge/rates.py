@@ -24,7 +24,7 @@ from functools import cache
 from hashlib import blake2b
 
 from limits import RateLimitItem, RateLimitItemPerDay, RateLimitItemPerHour, RateLimitItemPerMinute
-from limits.storage import MemoryStorage, Storage, storage_from_string
+from limits.storage import MemoryStorage, storage_from_string
 from limits.strategies import SlidingWindowCounterRateLimiter
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
@@ -94,7 +94,8 @@ class Rates:
         """`secret` returns the same for all processes, at most 64 characters; it is called only if Redis counts."""
         self._secret = cache(secret)
         self._alone = _Limiter(_Memory())
-        self._shared = _Limiter(_storage(settings))
+        together = settings.broker.startswith(REDIS)
+        self._shared = _Limiter(storage_from_string(settings.broker, **REDIS_TIMEOUT) if together else _Memory())
         self._floor = _Limiter(_Memory())
         self._reads = RateLimitItemPerMinute(settings.reads_per_minute, namespace="reads")
         self._pictures = RateLimitItemPerMinute(PICTURES_PER_MINUTE, namespace="pictures")
@@ -256,11 +257,3 @@ def counted_as(host: str) -> str:
             return str(found.ipv4_mapped)
         return str(ipaddress.ip_network((found, IPV6_NETWORK), strict=False))
     return str(found)
-
-
-def _storage(settings: Settings) -> Storage:
-    if not settings.broker.startswith(REDIS):
-        return _Memory()
-    found = storage_from_string(settings.broker, **REDIS_TIMEOUT)
-    assert isinstance(found, Storage)
-    return found

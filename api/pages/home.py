@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +15,6 @@ from deadheat.api.pages.render import everyones, first_of, render
 from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
 from deadheat.league.errors import BlobsAway
-from deadheat.league.records.matches import Match
 from deadheat.league.records.seasons import Season
 from deadheat.league.service.people import announcements as league_announcements
 from deadheat.league.service.seasons import seasons as league_seasons
@@ -58,7 +58,9 @@ def home(shared: Shared, before: Number = None) -> str:
         matches = league_matches.matches(session, state=MatchState.DONE, limit=NEWEST)
         shown, older = first_of(seasons, SEASONS)
         cards = _cards(session, shown)
-        watched = None if before else _featured(shared, session)
+        minute = int(time.monotonic() // 60)  # choosing takes a while
+        number = None if before else shared.boards.newest_part("featured", minute, lambda: _chosen(shared, session))
+        watched = None if number is None else league_matches.match_detail(session, number)
     return render(
         shared,
         "home.html",
@@ -83,11 +85,6 @@ def _cards(session: Session, seasons: Sequence[Season]) -> list[Card]:
         coming = next(((name.removesuffix("_at"), at) for _, name, at in dated_steps(season, season.state)), None)
         cards.append(Card(season, season.entries, leaders.get(season.id), coming))
     return cards
-
-
-def _featured(shared: Services, session: Session) -> Match | None:
-    number = shared.featured.number(lambda: _chosen(shared, session))
-    return None if number is None else league_matches.match_detail(session, number)
 
 
 def _chosen(shared: Services, session: Session) -> int | None:

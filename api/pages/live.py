@@ -46,7 +46,7 @@ class News:
         async with self._looking:
             at, newest = self._seen.get(season_id, (-LOOK_SECONDS, None))
             if time.monotonic() - at >= LOOK_SECONDS:
-                newest = await run_in_threadpool(_look, shared, season_id)
+                newest = await run_in_threadpool(shared.read, newest_snapshot, season_id)
                 if len(self._seen) > MOST_STREAMS:
                     self._seen.clear()
                 self._seen[season_id] = (time.monotonic(), newest)
@@ -82,7 +82,3 @@ async def events(shared: Shared, request: Request, season_id: Id, after: str = "
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     stream = news.stream(shared, request, season_id, known)
     return StreamingResponse(stream, headers=headers, media_type="text/event-stream")
-
-
-def _look(shared: Services, season_id: int) -> int | None:
-    return shared.read(newest_snapshot, season_id)

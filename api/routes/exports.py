@@ -62,7 +62,7 @@ def export(
     whose = "" if bot is None else f"-bot-{bot}"
     name = f"season-{season_id}{whose}-{table.value}.{form.value}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    lines = _csv(pages) if form is Format.CSV else _json_lines(pages)
+    lines = _csv(pages) if form is Format.CSV else ("".join(json.dumps(row) + "\n" for row in rows) for rows in pages)
     return StreamingResponse(lines, headers=headers, media_type=MEDIA[form])
 
 
@@ -79,11 +79,6 @@ def _pages(shared: Services, scope: Scope, table: Exported, rows: list[Row], aft
     while after is not None:
         rows, after = shared.read(export_page, scope, table, after)
         yield rows
-
-
-def _json_lines(pages: Iterator[list[Row]]) -> Iterator[str]:
-    for rows in pages:
-        yield "".join(json.dumps(row) + "\n" for row in rows)
 
 
 def _csv(pages: Iterator[list[Row]]) -> Iterator[str]:

@@ -84,7 +84,7 @@ async def upload_version(
 ) -> Version:
     """Upload a version. It is built next: poll the address in `Location`."""
     if wish.season is not None:
-        await to_thread.run_sync(_check_wish, shared, asker, wish.season, bot_id)
+        await to_thread.run_sync(shared.change, check_wish, asker, wish.season, bot_id)
     async with shared.room.take(asker.id, request):
         with tempfile.TemporaryFile() as file:
             received = await receive_file(request, file, shared.settings.upload_limit_bytes)
@@ -125,10 +125,6 @@ def get_source(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Response
     version = shared.read(version_info, asker, bot_id, number)
     name = f"bot-{bot_id}-version-{number}"
     return uploaded_file(shared, version.sha256, version.size_bytes, version.filename, name)
-
-
-def _check_wish(shared: Services, asker: Person, season_id: int, bot_id: int) -> None:
-    shared.change(check_wish, asker, season_id, bot_id)
 
 
 def accept_upload(

@@ -300,14 +300,10 @@ def begin(shared: Services, request: Request, person: Person, path: str, passwor
     with shared.db.transaction() as session:
         if password:
             users.must_still_open(session, person, password)
-        label = _browser(request.headers.get("user-agent", ""))
-        issued = access.begin_session(session, person.id, label, former, address(request))
+        agent = request.headers.get("user-agent", "")
+        browser = next((name for word, name in BROWSERS.items() if word in agent), "a browser")
+        system = next((f" on {name}" for name in SYSTEMS if name in agent), "")
+        issued = access.begin_session(session, person.id, browser + system, former, address(request))
     answer = onward(path)
     sessions.keep(answer, request, shared.settings, issued)
     return answer
-
-
-def _browser(agent: str) -> str:
-    browser = next((name for word, name in BROWSERS.items() if word in agent), "a browser")
-    system = next((name for name in SYSTEMS if name in agent), "")
-    return f"{browser} on {system}" if system else browser

@@ -52,7 +52,7 @@ def ask(shared: Shared, request: Request, sent: Sent) -> Response:
     name = sent.get("name", "").strip()[:254]
     answer = _ask(shared, asked=True)  # first, so that nothing is counted where no mail is sent
     shared.rates.forgotten(request, name)
-    answer.background = BackgroundTask(_send_link, shared, name)
+    answer.background = BackgroundTask(shared.change, forgotten.ask_for_link, name)
     return answer
 
 
@@ -75,10 +75,6 @@ def reset(shared: Shared, request: Request, sent: Sent) -> Response:
     body = checked(ResetForm, {name: sent.get(name, "") for name in ResetForm.model_fields})
     shared.change(forgotten.reset_password, body.channel, body.until, body.token, body.password)
     return onward("/sign-in")
-
-
-def _send_link(shared: Services, name: str) -> None:
-    shared.change(forgotten.ask_for_link, name)
 
 
 def _reset(shared: Services, link: ResetLink, complaint: Complaint | None = None) -> Response:

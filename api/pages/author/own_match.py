@@ -152,6 +152,7 @@ def _own(
             evidence=tuple(_convictions(detail.attempts, number)),
             at=at,
         )
+    last = [transcript.exchanges[each] for each in last_exchanges(transcript, number, EXCHANGES)] if transcript else ()
     return OwnSeat(
         seat=seat,
         ended=_ended(detail, number),
@@ -160,7 +161,7 @@ def _own(
         latencies=tuple(row for row in detail.latencies if row.seat == number),
         slowest=tuple(slowest(transcript, number)) if transcript and failure is None else (),
         taken=Taken.of(p for p in transcript.prompts() if p.message.seat == number) if transcript else Taken(),
-        lines=tuple(_lines(transcript, number)) if transcript else (),
+        lines=tuple(line for each in last for line in _spoken(each, number)),
         notes=tuple(notes(ending.stderr, transcript, moves, number)[:MAX_NOTES]) if transcript and ending else (),
     )
 
@@ -187,11 +188,6 @@ def _convictions(attempts: Sequence[AttemptView], seat: int) -> Iterator[str]:
         for row in found if isinstance(found, list) else []:
             if isinstance(row, dict) and row.get("seat") == seat:
                 yield evidence_words(row)
-
-
-def _lines(transcript: Transcript, seat: int) -> Iterator[Line]:
-    for number in last_exchanges(transcript, seat, EXCHANGES):
-        yield from _spoken(transcript.exchanges[number], seat)
 
 
 def _spoken(exchange: Exchange, seat: int) -> Iterator[Line]:

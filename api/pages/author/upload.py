@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any, BinaryIO, cast
 
@@ -32,7 +31,6 @@ from deadheat.api.routes.versions import accept_upload
 from deadheat.api.schemas import bots as schemas
 from deadheat.api.schemas.entries import EntryRequest
 from deadheat.api.services import Services
-from deadheat.league.records.panels import PanelResult
 from deadheat.league.service.bots.bots import bot_info, build_log, may_upload, version_info, versions_of
 from deadheat.league.service.bots.environments import installed_languages
 from deadheat.league.service.duels.views import panel_results
@@ -58,11 +56,6 @@ class RetireForm(BaseModel):
     retired: bool
 
 
-def _playing(panels: Sequence[PanelResult]) -> bool:
-    """Say whether a page with these results should refresh itself."""
-    return any(panel.state is ChallengeState.RUNNING for panel in panels)
-
-
 def _workshop(shared: Services, visit: Visit, bot_id: int, complaint: Complaint | None = None, **_: Any) -> Response:
     with shared.db.reading() as session:
         versions = versions_of(session, visit.person, bot_id)
@@ -81,7 +74,7 @@ def _workshop(shared: Services, visit: Visit, bot_id: int, complaint: Complaint 
         ready=ready,
         seasons=seasons,
         panels=panels,
-        playing=_playing(panels),
+        playing=any(panel.state is ChallengeState.RUNNING for panel in panels),
         limit_bytes=shared.settings.upload_limit_bytes,
         suffixes=[
             suffix
@@ -143,7 +136,7 @@ def version(shared: Shared, visit: Visiting, bot_id: Id, number: Id) -> Response
         tries=log.tries,
         underway=underway,
         panels=panels,
-        playing=_playing(panels),
+        playing=any(panel.state is ChallengeState.RUNNING for panel in panels),
     )
 
 

@@ -123,10 +123,6 @@ def desk(shared: Shared, visit: Visiting, after: Numbered = 0, match: Numbered =
     return _desk(shared, visit, after=after, match=match)
 
 
-def _appeal_again(complaint: Complaint, shared: Services, visit: Visit, appeal_id: int, **_given: Any) -> Response:
-    return _desk(shared, visit, complaint, appeal_id - 1)  # so that the page shows this appeal
-
-
 @router.post("/sign-up")
 @posting("sign-up", _desk)
 def rule_newcomers(shared: Shared, posted: Submitted) -> Response:
@@ -178,7 +174,7 @@ def answer_held(shared: Shared, posted: Submitted, match_id: Id) -> Response:
 
 
 @router.post("/appeals/{appeal_id}")
-@posting("appeal-{appeal_id}", _appeal_again)
+@posting("appeal-{appeal_id}", lambda appeal_id, **given: _desk(after=appeal_id - 1, **given))  # it shows this appeal
 def rule_on_appeal(shared: Shared, posted: Submitted, appeal_id: Id) -> Response:
     """Reject an appeal, or uphold it with a remedy."""
     api_appeals.rule(shared, posted.visit.person, appeal_id, checked(shapes.Ruling, posted.fields))

@@ -126,7 +126,7 @@ def season_page(
         season=info,
         following=following,
         groups=season_form.groups(info, info.state),
-        divisions=season_form.divisions_text(info),
+        divisions="\n".join(f"{each.name}, {each.size}" if each.size else each.name for each in info.divisions),
         entries=entries,
         found=found,
         pages=-(-found // ENTRIES),

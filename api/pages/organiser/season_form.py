@@ -102,11 +102,6 @@ def read(fields: Mapping[str, str]) -> dict[str, Any]:
     return sent
 
 
-def divisions_text(season: Season) -> str:
-    """Return the divisions as they are typed: one a line, the highest first, each optionally with its most entries."""
-    return "\n".join(f"{one.name}, {one.size}" if one.size else one.name for one in season.divisions)
-
-
 def _division(line: str) -> dict[str, str]:
     name, _, size = line.partition(",")
     return {"name": name.strip()} | ({"size": size.strip()} if size.strip() else {})

@@ -82,12 +82,8 @@ def choose(shared: Shared, request: Request, visit: Present, bot: Number = None)
     return _choose(shared, visit, bot)
 
 
-def _choose_again(complaint: Complaint, shared: Services, visit: Visit, posted: Posted) -> Response:
-    return _choose(shared, visit, _bot(posted), complaint)
-
-
 @router.post("/play")
-@posting("sit", _choose_again)
+@posting("sit", lambda posted, **given: _choose(bot_id=_bot(posted), **given))
 def sit(shared: Shared, posted: Submitted) -> Response:
     """Take a seat."""
     opponents, place = _count(posted.fields.get("copies", "")), posted.fields.get("seat", "")
@@ -110,16 +106,14 @@ def exhibition(shared: Shared, request: Request, visit: Present, exhibition_id: 
 async def move(shared: Shared, posted: Submitted, exhibition_id: Id) -> Response:
     made: list[str] = []
     act = partial(_move, shared, posted, exhibition_id, made)
-    again = partial(_page_again, shared, posted.visit, exhibition_id)
+
+    def again(complaint: Complaint) -> Response:  # a move that the rules refuse is not an error of the page
+        return _page(shared, posted.visit, exhibition_id, replace(complaint, status=200))
+
     answer = await run_in_threadpool(attempt, "move", posted.fields, act, again)
     for version in made:
         await _wait_for_the_bot(shared, posted.visit, exhibition_id, version)
     return answer
-
-
-def _page_again(shared: Services, visit: Visit, exhibition_id: int, complaint: Complaint) -> Response:
-    # A move that the rules refuse is not an error of the page.
-    return _page(shared, visit, exhibition_id, replace(complaint, status=200))
 
 
 def _move(shared: Services, posted: Posted, exhibition_id: int, made: list[str]) -> Response:

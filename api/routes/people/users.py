@@ -8,7 +8,6 @@ from deadheat.api.deps import Asker, Shared
 from deadheat.api.schemas import people as schemas
 from deadheat.league.records.people import User
 from deadheat.league.service.people import users
-from deadheat.league.service.people.person import Person
 
 router = APIRouter(prefix="/v1/users", tags=["users"])
 
@@ -19,14 +18,10 @@ def sign_up(shared: Shared, request: Request, body: schemas.SignUp) -> User:
     shared.rates.sign_up(request, body.code)
     person = shared.change(users.sign_up, body.name, body.password, body.code)
     shared.rates.invited(request)
-    return _told(person)
+    return User(person.id, person.name, person.role)
 
 
 @router.get("/me", responses={401: {}})
 def me(asker: Asker) -> User:
     """Return the owner of the token."""
-    return _told(asker)
-
-
-def _told(person: Person) -> User:
-    return User(person.id, person.name, person.role)
+    return User(asker.id, asker.name, asker.role)
