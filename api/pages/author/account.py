@@ -11,21 +11,7 @@ from pydantic import BaseModel
 from deadheat.api.deps import Id, Shared
 from deadheat.api.edge import sessions
 from deadheat.api.edge.rates import address
-from deadheat.api.pages.forms import (
-    HOME,
-    Complaint,
-    Posted,
-    Present,
-    Sent,
-    Submitted,
-    Visit,
-    Visiting,
-    checked,
-    local_path,
-    onward,
-    posting,
-    private,
-)
+from deadheat.api.pages import forms
 from deadheat.api.pages.people import courses
 from deadheat.api.pages.render import game_title
 from deadheat.api.routes.people.tokens import checked_person
@@ -81,8 +67,8 @@ class PasswordForm(BaseModel):
 
 def account_page(
     shared: Services,
-    visit: Visit,
-    complaint: Complaint | None = None,
+    visit: forms.Visit,
+    complaint: forms.Complaint | None = None,
     issued: access.Issued | None = None,
     game: str = "",
     **_given: Any,
@@ -103,7 +89,7 @@ def account_page(
             "linked": shared.provider is not None and is_linked(session, person, shared.provider.issuer),
         }
     days = [count for count in TOKEN_DAYS if count < shared.settings.token_days] + [shared.settings.token_days]
-    return private(
+    return forms.private(
         shared,
         "account.html",
         visit,
@@ -125,88 +111,94 @@ def account_page(
     )
 
 
-def door(shared: Services, name: str, complaint: Complaint | None, back: str, *, closed: bool = False) -> Response:
+def door(
+    shared: Services, name: str, complaint: forms.Complaint | None, back: str, *, closed: bool = False
+) -> Response:
     """Render the form to sign in or up, with a link to the other form. Both lead to `back`. `closed`: say that the
     visitor's account is now closed.
     """
     rule = shared.read(newcomer_rule).value
     mail, provider = bool(shared.settings.smtp_url), shared.provider and shared.provider.host
     known = {"back": back, "rule": rule, "mail": mail, "provider": provider, "closed": closed}
-    return private(shared, f"{name}.html", None, complaint, **known)
+    return forms.private(shared, f"{name}.html", None, complaint, **known)
 
 
 @router.get("/sign-in")
-def sign_in_page(shared: Shared, visit: Present, next_path: Next = None, closed: bool = False) -> Response:
+def sign_in_page(shared: Shared, visit: forms.Present, next_path: Next = None, closed: bool = False) -> Response:
     """Show the form to sign in with name and password."""
-    back = local_path(next_path)
-    return onward(back) if visit else door(shared, "sign-in", None, back, closed=closed)
+    back = forms.local_path(next_path)
+    return forms.onward(back) if visit else door(shared, "sign-in", None, back, closed=closed)
 
 
 def door_again(name: str) -> Callable[..., Response]:
     """Return the function that shows one of both forms with a complaint."""
-    return lambda shared, sent, complaint, **_: door(shared, name, complaint, local_path(sent.get("next")))
+    return lambda shared, sent, complaint, **_: door(shared, name, complaint, forms.local_path(sent.get("next")))
 
 
 @router.post("/sign-in")
-@posting("sign-in", door_again("sign-in"))
-def sign_in(shared: Shared, request: Request, sent: Sent) -> Response:
+@forms.posting("sign-in", door_again("sign-in"))
+def sign_in(shared: Shared, request: Request, sent: forms.Sent) -> Response:
     """Begin a session."""
     name, password = sent.get("name", "")[:64], sent.get("password", "")[:256]
     person = checked_person(shared, request, name, password)
-    return begin(shared, request, person, local_path(sent.get("next")), password)
+    return begin(shared, request, person, forms.local_path(sent.get("next")), password)
 
 
 @router.get("/sign-up")
-def sign_up_page(shared: Shared, visit: Present, next_path: Next = None) -> Response:
+def sign_up_page(shared: Shared, visit: forms.Present, next_path: Next = None) -> Response:
     """Show the form for a new account."""
-    return onward(local_path(next_path)) if visit else door(shared, "sign-up", None, local_path(next_path))
+    return (
+        forms.onward(forms.local_path(next_path))
+        if visit
+        else door(shared, "sign-up", None, forms.local_path(next_path))
+    )
 
 
 @router.post("/sign-up")
-@posting("sign-up", door_again("sign-up"))
-def sign_up(shared: Shared, request: Request, sent: Sent) -> Response:
+@forms.posting("sign-up", door_again("sign-up"))
+def sign_up(shared: Shared, request: Request, sent: forms.Sent) -> Response:
     """Create an author's account and sign in."""
-    body = checked(schemas.SignUp, {name: sent.get(name, "") for name in ("name", "password", "code")})
+    body = forms.checked(schemas.SignUp, {name: sent.get(name, "") for name in ("name", "password", "code")})
     shared.rates.sign_up(request, body.code)
     person = shared.change(users.sign_up, body.name, body.password, body.code)
     shared.rates.invited(request)
-    return begin(shared, request, person, local_path(sent.get("next")))
+    return begin(shared, request, person, forms.local_path(sent.get("next")))
 
 
 @router.post("/sign-out")
-def sign_out(shared: Shared, request: Request, posted: Submitted) -> Response:
+def sign_out(shared: Shared, request: Request, posted: forms.Submitted) -> Response:
     """End the session."""
     shared.change(access.end_session, posted.visit.secret)
     return _signed_out(request, shared, "/")
 
 
 def _signed_out(request: Request, shared: Services, to: str) -> Response:
-    answer = onward(to)
+    answer = forms.onward(to)
     sessions.drop(answer, request, shared.settings)
     answer.headers["Clear-Site-Data"] = '"cache"'
     return answer
 
 
 @router.get("/account")
-def account(shared: Shared, visit: Visiting, game: Annotated[str, Query(max_length=100)] = "") -> Response:
+def account(shared: Shared, visit: forms.Visiting, game: Annotated[str, Query(max_length=100)] = "") -> Response:
     """Show everything that belongs to the account."""
     return account_page(shared, visit, game=game)
 
 
 @router.post("/account/bots")
-@posting("bot", account_page)
-def create_bot(shared: Shared, posted: Submitted) -> Response:
+@forms.posting("bot", account_page)
+def create_bot(shared: Shared, posted: forms.Submitted) -> Response:
     """Create a bot, and continue to its first upload."""
-    body = checked(BotRequest, posted.fields)
+    body = forms.checked(BotRequest, posted.fields)
     bot = shared.change(bots.create_bot, posted.visit.person, body.game, body.name, body.team_id)
-    return onward(f"/bots/{bot.id}/upload")
+    return forms.onward(f"/bots/{bot.id}/upload")
 
 
 @router.post("/account/tokens")
-@posting("token", account_page)
-def create_token(shared: Shared, request: Request, posted: Submitted) -> Response:
+@forms.posting("token", account_page)
+def create_token(shared: Shared, request: Request, posted: forms.Submitted) -> Response:
     """Create a token. The answer is the page: the secret is shown once, and must not be in an address or store."""
-    body = checked(TokenForm, posted.fields)
+    body = forms.checked(TokenForm, posted.fields)
     person = confirm(shared, request, posted)
     with shared.db.transaction() as session:
         users.must_still_open(session, person, password_in(posted))
@@ -215,27 +207,27 @@ def create_token(shared: Shared, request: Request, posted: Submitted) -> Respons
 
 
 @router.post("/account/tokens/{token_id}/revoke")
-def revoke(shared: Shared, posted: Submitted, token_id: Id) -> Response:
+def revoke(shared: Shared, posted: forms.Submitted, token_id: Id) -> Response:
     """End a token, or another browser's session."""
     shared.change(access.revoke, posted.visit.person.id, token_id)
-    return onward(f"{HOME}#tokens")
+    return forms.onward(f"{forms.HOME}#tokens")
 
 
 @router.post("/account/password")
-@posting("password", account_page)
-def change_password(shared: Shared, request: Request, posted: Submitted) -> Response:
+@forms.posting("password", account_page)
+def change_password(shared: Shared, request: Request, posted: forms.Submitted) -> Response:
     """Change the password. Every other browser is signed out; what else opens the account ends unless it is kept."""
-    body = checked(PasswordForm, posted.fields)
+    body = forms.checked(PasswordForm, posted.fields)
     person = confirm(shared, request, posted)
     with shared.db.transaction() as session:
         users.must_still_open(session, person, password_in(posted))
         access.change_password(session, person, body.new_password, body.keep_tokens, body.keep_ways)
-    return begin(shared, request, person, f"{HOME}#password")
+    return begin(shared, request, person, f"{forms.HOME}#password")
 
 
 @router.post("/account/close")
-@posting("close", account_page)
-def close(shared: Shared, request: Request, posted: Submitted) -> Response:
+@forms.posting("close", account_page)
+def close(shared: Shared, request: Request, posted: forms.Submitted) -> Response:
     """Close the visitor's account. All its browsers are signed out."""
     confirm(shared, request, posted)
     shared.change(close_account, posted.visit.person)
@@ -243,36 +235,36 @@ def close(shared: Shared, request: Request, posted: Submitted) -> Response:
 
 
 @router.post("/account/teams")
-@posting("team", account_page)
-def create_team(shared: Shared, posted: Submitted) -> Response:
+@forms.posting("team", account_page)
+def create_team(shared: Shared, posted: forms.Submitted) -> Response:
     """Create a team with the visitor as its only member."""
-    body = checked(schemas.TeamRequest, posted.fields)
+    body = forms.checked(schemas.TeamRequest, posted.fields)
     shared.change(teams.create_team, posted.visit.person, body.name)
-    return onward(f"{HOME}#teams")
+    return forms.onward(f"{forms.HOME}#teams")
 
 
 @router.post("/account/teams/{team_id}/{verb}")
-@posting("team-{team_id}", account_page)
-def change_team(shared: Shared, posted: Submitted, team_id: Id, verb: str) -> Response:
+@forms.posting("team-{team_id}", account_page)
+def change_team(shared: Shared, posted: forms.Submitted, team_id: Id, verb: str) -> Response:
     """Invite to a team, join, leave, remove a member, or hand over the captaincy."""
     verbs = {"invite": teams.invite_to_team, "leave": teams.leave_team, "hand-over": teams.hand_over_team}
     with shared.db.transaction() as session:
         if verb == "join":
             teams.join_team(session, posted.visit.person, team_id)
         elif verb in verbs:
-            name = checked(schemas.TeamRequest, posted.fields).name
+            name = forms.checked(schemas.TeamRequest, posted.fields).name
             verbs[verb](session, posted.visit.person, team_id, name)
         else:
-            return onward(HOME)
-    return onward(f"{HOME}#teams")
+            return forms.onward(forms.HOME)
+    return forms.onward(f"{forms.HOME}#teams")
 
 
-def password_in(posted: Posted) -> str:
+def password_in(posted: forms.Posted) -> str:
     """Return the password that a form says is its author's."""
     return posted.fields.get("password", "")
 
 
-def confirm(shared: Services, request: Request, posted: Posted) -> Person:
+def confirm(shared: Services, request: Request, posted: forms.Posted) -> Person:
     """Check that the account's owner uses this browser: by the form's `password`, or if the account has none by a
     recent sign-in. What then adds a way into the account calls `must_still_open`.
 
@@ -304,6 +296,6 @@ def begin(shared: Services, request: Request, person: Person, path: str, passwor
         browser = next((name for word, name in BROWSERS.items() if word in agent), "a browser")
         system = next((f" on {name}" for name in SYSTEMS if name in agent), "")
         issued = access.begin_session(session, person.id, browser + system, former, address(request))
-    answer = onward(path)
+    answer = forms.onward(path)
     sessions.keep(answer, request, shared.settings, issued)
     return answer

@@ -15,18 +15,7 @@ from deadheat.api.deps import Id, Shared
 from deadheat.api.edge import sessions
 from deadheat.api.edge.multipart import receive_file
 from deadheat.api.edge.uploading import takes_upload
-from deadheat.api.pages.forms import (
-    Complaint,
-    NameForm,
-    Submitted,
-    Visit,
-    Visiting,
-    attempt,
-    checked,
-    onward,
-    posting,
-    private,
-)
+from deadheat.api.pages import forms
 from deadheat.api.routes.versions import accept_upload
 from deadheat.api.schemas import bots as schemas
 from deadheat.api.schemas.entries import EntryRequest
@@ -44,7 +33,7 @@ from deadheat.sandbox.languages import LANGUAGES
 router = APIRouter(prefix="/bots/{bot_id}")
 
 
-class BotForm(NameForm):
+class BotForm(forms.NameForm):
     """The form with a bot's name and description."""
 
     description: schemas.Description = ""
@@ -56,7 +45,9 @@ class RetireForm(BaseModel):
     retired: bool
 
 
-def _workshop(shared: Services, visit: Visit, bot_id: int, complaint: Complaint | None = None, **_: Any) -> Response:
+def _workshop(
+    shared: Services, visit: forms.Visit, bot_id: int, complaint: forms.Complaint | None = None, **_: Any
+) -> Response:
     with shared.db.reading() as session:
         versions = versions_of(session, visit.person, bot_id)
         bot = bot_info(session, bot_id)
@@ -64,7 +55,7 @@ def _workshop(shared: Services, visit: Visit, bot_id: int, complaint: Complaint 
         panels = panel_results(session, visit.person, bot_id)
         installed = installed_languages(session)
     ready = [version.number for version in versions if version.state is VersionState.READY]
-    return private(
+    return forms.private(
         shared,
         "upload.html",
         visit,
@@ -86,12 +77,12 @@ def _workshop(shared: Services, visit: Visit, bot_id: int, complaint: Complaint 
 
 
 @router.get("/upload")
-def workshop(shared: Shared, visit: Visiting, bot_id: Id) -> Response:
+def workshop(shared: Shared, visit: forms.Visiting, bot_id: Id) -> Response:
     """Show the uploads, versions and seasons of a bot."""
     return _workshop(shared, visit, bot_id)
 
 
-def uploading(shared: Shared, request: Request, visit: Visiting, bot_id: Id) -> Visit:
+def uploading(shared: Shared, request: Request, visit: forms.Visiting, bot_id: Id) -> forms.Visit:
     """Return the uploader before the body is read. Raises NotFound, OverQuota."""
     sessions.must_be_ours(request, shared.settings)
     shared.read(may_upload, visit.person, bot_id)
@@ -100,7 +91,9 @@ def uploading(shared: Shared, request: Request, visit: Visiting, bot_id: Id) -> 
 
 @router.post("/versions")
 @takes_upload
-async def upload(shared: Shared, request: Request, visit: Annotated[Visit, Depends(uploading)], bot_id: Id) -> Response:
+async def upload(
+    shared: Shared, request: Request, visit: Annotated[forms.Visit, Depends(uploading)], bot_id: Id
+) -> Response:
     """Receive the form's upload. The token precedes the file, which is ignored if the token is wrong."""
     async with shared.room.take(visit.person.id, request):
         with tempfile.TemporaryFile() as file:
@@ -110,14 +103,14 @@ async def upload(shared: Shared, request: Request, visit: Annotated[Visit, Depen
 
             def act() -> Response:
                 version = accept_upload(shared, visit.person, bot_id, cast(BinaryIO, file), received)
-                return onward(f"/bots/{bot_id}/versions/{version.number}")
+                return forms.onward(f"/bots/{bot_id}/versions/{version.number}")
 
-            taking_in = partial(attempt, "upload", {}, act, partial(_workshop, shared, visit, bot_id))
+            taking_in = partial(forms.attempt, "upload", {}, act, partial(_workshop, shared, visit, bot_id))
             return await to_thread.run_sync(taking_in, limiter=shared.taking_in)
 
 
 @router.get("/versions/{number}")
-def version(shared: Shared, visit: Visiting, bot_id: Id, number: Id) -> Response:
+def version(shared: Shared, visit: forms.Visiting, bot_id: Id, number: Id) -> Response:
     """Show the state of an upload and the build's log."""
     with shared.db.reading() as session:
         bot = bot_info(session, bot_id)
@@ -125,7 +118,7 @@ def version(shared: Shared, visit: Visiting, bot_id: Id, number: Id) -> Response
         log = build_log(session, visit.person, bot_id, number)
         panels = panel_results(session, visit.person, bot_id, number)
     underway = not found.ended
-    return private(
+    return forms.private(
         shared,
         "version.html",
         visit,
@@ -141,13 +134,13 @@ def version(shared: Shared, visit: Visiting, bot_id: Id, number: Id) -> Response
 
 
 @router.post("/seasons/{season_id}/{verb}")
-@posting("season-{season_id}", _workshop)
-def take_part(shared: Shared, posted: Submitted, bot_id: Id, season_id: Id, verb: str) -> Response:
+@forms.posting("season-{season_id}", _workshop)
+def take_part(shared: Shared, posted: forms.Submitted, bot_id: Id, season_id: Id, verb: str) -> Response:
     """Enter a season, choose a version, withdraw, or return."""
     person = posted.visit.person
     with shared.db.transaction() as session:
         if verb == "enter":
-            number = checked(EntryRequest, posted.fields).version
+            number = forms.checked(EntryRequest, posted.fields).version
             if number is not None or not enter_when_ready(session, person, season_id, bot_id):
                 enter(session, person, season_id, bot_id, number)
         elif verb == "withdraw":
@@ -156,31 +149,31 @@ def take_part(shared: Shared, posted: Submitted, bot_id: Id, season_id: Id, verb
             rejoin(session, person, season_id, bot_id)
         else:
             raise HTTPException(404)
-    return onward(f"/bots/{bot_id}/upload#season-{season_id}")
+    return forms.onward(f"/bots/{bot_id}/upload#season-{season_id}")
 
 
 @router.post("/change")
-@posting("bot", _workshop)
-def change(shared: Shared, posted: Submitted, bot_id: Id) -> Response:
+@forms.posting("bot", _workshop)
+def change(shared: Shared, posted: forms.Submitted, bot_id: Id) -> Response:
     """Change a bot's name or description."""
-    body = checked(BotForm, posted.fields)
+    body = forms.checked(BotForm, posted.fields)
     shared.change(change_bot, posted.visit.person, bot_id, name=body.name, description=body.description)
-    return onward(f"/bots/{bot_id}/upload#bot")
+    return forms.onward(f"/bots/{bot_id}/upload#bot")
 
 
 @router.post("/retire")
-@posting("bot", _workshop)
-def retire(shared: Shared, posted: Submitted, bot_id: Id) -> Response:
+@forms.posting("bot", _workshop)
+def retire(shared: Shared, posted: forms.Submitted, bot_id: Id) -> Response:
     """Retire the bot, or bring it back."""
-    retired = checked(RetireForm, posted.fields).retired
+    retired = forms.checked(RetireForm, posted.fields).retired
     shared.change(change_bot, posted.visit.person, bot_id, retired=retired)
-    return onward(f"/bots/{bot_id}/upload#bot")
+    return forms.onward(f"/bots/{bot_id}/upload#bot")
 
 
 @router.post("/people")
-def people(shared: Shared, posted: Submitted, bot_id: Id) -> Response:
+def people(shared: Shared, posted: forms.Submitted, bot_id: Id) -> Response:
     """Let people play against the bot, or stop them."""
     with shared.db.transaction() as session:
         plays_people = posted.fields.get("plays_people") == "yes"
         change_bot(session, posted.visit.person, bot_id, plays_people=plays_people)
-    return onward(f"/bots/{bot_id}/upload#people")
+    return forms.onward(f"/bots/{bot_id}/upload#people")

@@ -24,19 +24,7 @@ from starlette.responses import StreamingResponse
 
 from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.exhibitions import advice_of, moves_of, told_of, told_table, untimed, untimed_document
-from deadheat.api.pages.forms import (
-    Complaint,
-    Posted,
-    Present,
-    Submitted,
-    Visit,
-    Visiting,
-    attempt,
-    onward,
-    posting,
-    private,
-    sign_in_first,
-)
+from deadheat.api.pages import forms
 from deadheat.api.pages.player.turns import seats_differ, turn_of
 from deadheat.api.pages.texts.markdown import rules_address, rules_for_people
 from deadheat.api.services import Services
@@ -75,48 +63,48 @@ WAIT_SECONDS = 1.0
 
 
 @router.get("/play")
-def choose(shared: Shared, request: Request, visit: Present, bot: Number = None) -> Response:
+def choose(shared: Shared, request: Request, visit: forms.Present, bot: Number = None) -> Response:
     """Show everyone the bots against which one can play, and signed-in visitors the form to take a seat."""
     if visit is None and bot is not None:
-        raise sign_in_first(request, shared)
+        raise forms.sign_in_first(request, shared)
     return _choose(shared, visit, bot)
 
 
 @router.post("/play")
-@posting("sit", lambda posted, **given: _choose(bot_id=_bot(posted), **given))
-def sit(shared: Shared, posted: Submitted) -> Response:
+@forms.posting("sit", lambda posted, **given: _choose(bot_id=_bot(posted), **given))
+def sit(shared: Shared, posted: forms.Submitted) -> Response:
     """Take a seat."""
     opponents, place = _count(posted.fields.get("copies", "")), posted.fields.get("seat", "")
     seat = None if place == ANY else opponents if place == LAST else _count(place) - 1
     exhibition_id = shared.change(exhibitions.take_seat, posted.visit.person, _bot(posted), opponents, seat)
     shared.nudge(EXHIBITIONS, exhibition_id)
-    return onward(f"/play/{exhibition_id}")
+    return forms.onward(f"/play/{exhibition_id}")
 
 
 @router.get("/play/{exhibition_id}")
-def exhibition(shared: Shared, request: Request, visit: Present, exhibition_id: Id) -> Response:
+def exhibition(shared: Shared, request: Request, visit: forms.Present, exhibition_id: Id) -> Response:
     """Show the visitor's own table, or a finished match."""
     info = shared.read(exhibitions.exhibition, exhibition_id)
     if visit is None and info.state in UNFINISHED:  # this may be its player, who has signed out since
-        raise sign_in_first(request, shared)
+        raise forms.sign_in_first(request, shared)
     return _page(shared, visit, exhibition_id)
 
 
 @router.post("/play/{exhibition_id}")
-async def move(shared: Shared, posted: Submitted, exhibition_id: Id) -> Response:
+async def move(shared: Shared, posted: forms.Submitted, exhibition_id: Id) -> Response:
     made: list[str] = []
     act = partial(_move, shared, posted, exhibition_id, made)
 
-    def again(complaint: Complaint) -> Response:  # a move that the rules refuse is not an error of the page
+    def again(complaint: forms.Complaint) -> Response:  # a move that the rules refuse is not an error of the page
         return _page(shared, posted.visit, exhibition_id, replace(complaint, status=200))
 
-    answer = await run_in_threadpool(attempt, "move", posted.fields, act, again)
+    answer = await run_in_threadpool(forms.attempt, "move", posted.fields, act, again)
     for version in made:
         await _wait_for_the_bot(shared, posted.visit, exhibition_id, version)
     return answer
 
 
-def _move(shared: Services, posted: Posted, exhibition_id: int, made: list[str]) -> Response:
+def _move(shared: Services, posted: forms.Posted, exhibition_id: int, made: list[str]) -> Response:
     """Make a move. If it changes the table, add the table's new version to `made`."""
     number, person = posted.fields.get("turn", ""), posted.visit.person
     with shared.db.transaction() as session:
@@ -128,17 +116,17 @@ def _move(shared: Services, posted: Posted, exhibition_id: int, made: list[str])
             line = turn_of(table.info.game, prompt, state, table.info.seat).line(posted.fields)
             exhibitions.answer(session, person, exhibition_id, table.turn, line)
             made += {exhibitions.table_version(session, person, exhibition_id)} - {table.version}
-    return onward(f"/play/{exhibition_id}")  # if the form was out of date, the page shows the current question
+    return forms.onward(f"/play/{exhibition_id}")  # if the form was out of date, the page shows the current question
 
 
 @router.post("/play/{exhibition_id}/resign")
-def resign(shared: Shared, posted: Submitted, exhibition_id: Id) -> Response:
+def resign(shared: Shared, posted: forms.Submitted, exhibition_id: Id) -> Response:
     shared.change(exhibitions.resign, posted.visit.person, exhibition_id)
-    return onward(f"/play/{exhibition_id}")
+    return forms.onward(f"/play/{exhibition_id}")
 
 
 @router.get("/play/{exhibition_id}/document")
-def document(shared: Shared, visit: Visiting, exhibition_id: Id) -> Response:
+def document(shared: Shared, visit: forms.Visiting, exhibition_id: Id) -> Response:
     """Return the viewer's document for the visitor's own table."""
     table = shared.read(exhibitions.table, visit.person, exhibition_id)
     game = rules(table.info.game, table.info.variant)
@@ -150,7 +138,7 @@ def document(shared: Shared, visit: Visiting, exhibition_id: Id) -> Response:
 
 
 @router.get("/play/{exhibition_id}/events")
-async def events(shared: Shared, request: Request, visit: Visiting, exhibition_id: Id) -> StreamingResponse:
+async def events(shared: Shared, request: Request, visit: forms.Visiting, exhibition_id: Id) -> StreamingResponse:
     """Open a stream that reports changes of the visitor's own table."""
     tables: Tables = request.app.state.tables
     await run_in_threadpool(_version, shared, visit, exhibition_id)
@@ -167,7 +155,9 @@ class Tables:
     def __init__(self) -> None:
         self.streams = Streams(MOST_STREAMS, retry_seconds=5)
 
-    async def stream(self, shared: Services, request: Request, visit: Visit, exhibition_id: int) -> AsyncIterator[str]:
+    async def stream(
+        self, shared: Services, request: Request, visit: forms.Visit, exhibition_id: int
+    ) -> AsyncIterator[str]:
         """Yield the table's version whenever it changes."""
         with self.streams.taken(request):
             yield "retry: 2000\n\n"
@@ -180,7 +170,7 @@ class Tables:
                 await asyncio.sleep(LOOK_SECONDS)
 
 
-async def _wait_for_the_bot(shared: Services, visit: Visit, exhibition_id: int, before: str) -> None:
+async def _wait_for_the_bot(shared: Services, visit: forms.Visit, exhibition_id: int, before: str) -> None:
     """Wait a moment for the bot, which usually answers in time for the next page. No thread waits."""
     ends = time.monotonic() + WAIT_SECONDS
     while time.monotonic() < ends:
@@ -189,7 +179,7 @@ async def _wait_for_the_bot(shared: Services, visit: Visit, exhibition_id: int, 
         await asyncio.sleep(WAIT_SECONDS / 20)
 
 
-def _version(shared: Services, visit: Visit, exhibition_id: int) -> str:
+def _version(shared: Services, visit: forms.Visit, exhibition_id: int) -> str:
     return shared.read(exhibitions.table_version, visit.person, exhibition_id)
 
 
@@ -205,7 +195,7 @@ def tables(game: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     return copies, [(ANY, _("any seat")), *numbered]
 
 
-def _bot(posted: Posted) -> int:
+def _bot(posted: forms.Posted) -> int:
     bot = posted.fields.get("bot", "")
     return int(bot) if bot.isdecimal() and len(bot) < 10 else 0
 
@@ -215,13 +205,15 @@ def _count(word: str) -> int:
     return int(word) if word.isascii() and word.isdecimal() and len(word) < 3 else 0
 
 
-def _choose(shared: Services, visit: Visit | None, bot_id: int | None, complaint: Complaint | None = None) -> Response:
+def _choose(
+    shared: Services, visit: forms.Visit | None, bot_id: int | None, complaint: forms.Complaint | None = None
+) -> Response:
     with shared.db.reading() as session:
         bot = bot_info(session, bot_id) if bot_id else None
         games = [(game, ready_bots(session, game, LISTED)) for game in sorted(GAMES)]
         mine = [] if visit is None else exhibitions.exhibitions_of(session, visit.person, LISTED)
         open_id = None if visit is None else exhibitions.open_of(session, visit.person)
-    return private(
+    return forms.private(
         shared,
         "play.html",
         visit,
@@ -237,7 +229,9 @@ def _choose(shared: Services, visit: Visit | None, bot_id: int | None, complaint
     )
 
 
-def _page(shared: Services, visit: Visit | None, exhibition_id: int, complaint: Complaint | None = None) -> Response:
+def _page(
+    shared: Services, visit: forms.Visit | None, exhibition_id: int, complaint: forms.Complaint | None = None
+) -> Response:
     with shared.db.reading() as session:
         info = exhibitions.exhibition(session, exhibition_id)
         if info.state in UNFINISHED:
@@ -249,13 +243,15 @@ def _page(shared: Services, visit: Visit | None, exhibition_id: int, complaint: 
     return _over(shared, visit, info)
 
 
-def _table(shared: Services, visit: Visit, table: Table, at: datetime, complaint: Complaint | None) -> Response:
+def _table(
+    shared: Services, visit: forms.Visit, table: Table, at: datetime, complaint: forms.Complaint | None
+) -> Response:
     info = table.info
     moves: list[Scene] = []
     if table.match is not None:
         moves = untimed(scenes_so_far(rules(info.game, info.variant), table.match, info.names), info)
     turn = turn_of(info.game, table.prompt, moves[-1].state, info.seat) if table.prompt and moves else None
-    return private(
+    return forms.private(
         shared,
         "exhibition.html",
         visit,
@@ -272,8 +268,8 @@ def _table(shared: Services, visit: Visit, table: Table, at: datetime, complaint
     )
 
 
-def _over(shared: Services, visit: Visit | None, info: ExhibitionInfo) -> Response:
-    return private(
+def _over(shared: Services, visit: forms.Visit | None, info: ExhibitionInfo) -> Response:
+    return forms.private(
         shared,
         "exhibition.html",
         visit,
