@@ -79,17 +79,13 @@ def audit(
         mentioned += [f"bot/{data['bot']}" for _, data in lines if "bot" in data]
         names = subject_names(session, mentioned)
         seasons = [] if before or filtered else honesty(session, totals=shared.boards.totals)
-    query = urlencode({name: value for name, value in chosen.items() if value})
+    values = {
+        "lines": [_line(record, data, names) for record, data in lines],
+        "older": write_cursor(records[-1].id) if len(records) == RECORDS else None,
+        "query": urlencode({name: value for name, value in chosen.items() if value}),
+    }
     return render(
-        shared,
-        "audit.html",
-        lines=[_line(record, data, names) for record, data in lines],
-        older=write_cursor(records[-1].id) if len(records) == RECORDS else None,
-        seasons=seasons,
-        kinds=tuple(ACTIONS),
-        chosen=chosen,
-        filtered=filtered,
-        query=query,
+        shared, "audit.html", seasons=seasons, kinds=tuple(ACTIONS), chosen=chosen, filtered=filtered, **values
     )
 
 

@@ -52,21 +52,11 @@ def bot(shared: Shared, bot_id: Id, season: Number = None) -> str:
         career = courses(shared, session, [info])[bot_id] if len(parts) > 1 else []
         most = max(((row["games"], one.season_id) for one, row, _ in career if row is not None), default=(0, None))
         part = _chosen(parts, season or most[1])
-        versions = careers.public_versions(session, bot_id)
-        matches = league_matches.matches(session, bot_id=bot_id, state=MatchState.DONE, limit=RECENT)
-        there = {} if part is None else _in_season(shared, session, bot_id, part)
-    return render(
-        shared,
-        "bot.html",
-        bot=info,
-        parts=parts,
-        part=part,
-        career=career,
-        versions=versions,
-        matches=matches,
-        what_if_words=[gettext(words) for words, _ in WHAT_IFS],
-        **(NOWHERE | there),
-    )
+        values = NOWHERE | ({} if part is None else _in_season(shared, session, bot_id, part))
+        values["versions"] = careers.public_versions(session, bot_id)
+        values["matches"] = league_matches.matches(session, bot_id=bot_id, state=MatchState.DONE, limit=RECENT)
+    words = [gettext(words) for words, _ in WHAT_IFS]
+    return render(shared, "bot.html", bot=info, parts=parts, part=part, career=career, what_if_words=words, **values)
 
 
 @router.get("/bots/{bot_id}/opponents")
@@ -78,18 +68,9 @@ def opponents(shared: Shared, bot_id: Id, season: Number = None, page: Annotated
         part = _chosen(careers.parts_of(session, [bot_id])[bot_id], season)
         met = [] if part is None else careers.opponents(session, part.season_id, bot_id)
     best, worst = extremes(met)
-    return render(
-        shared,
-        "opponents.html",
-        bot=info,
-        part=part,
-        best=best,
-        worst=worst,
-        lines=[line_of(bot_id, other) for other in met[(page - 1) * OPPONENTS : page * OPPONENTS]],
-        page=page,
-        pages=-(-len(met) // OPPONENTS),
-        looked_at=careers.RECENT_MATCHES,
-    )
+    lines = [line_of(bot_id, other) for other in met[(page - 1) * OPPONENTS : page * OPPONENTS]]
+    values = {"best": best, "worst": worst, "lines": lines, "page": page, "pages": -(-len(met) // OPPONENTS)}
+    return render(shared, "opponents.html", bot=info, part=part, looked_at=careers.RECENT_MATCHES, **values)
 
 
 OPPONENTS = 50

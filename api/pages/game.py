@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from fastapi import APIRouter, Response
 from markupsafe import Markup
@@ -57,28 +58,22 @@ def game(shared: Shared, name: str) -> str:
         if current is None and leading is not None:
             current = league_seasons.season_info(session, leading)
         board = shared.boards.newest(session, current.id) if current else None
-        versions = newest_versions(session, RECENT, game=name)
-        counts = careers.game_counts(session, name)
         judged = environment(session)
-        recent = matches(session, season_id=current.id, state=MatchState.DONE, limit=RECENT) if current else []
+        values: dict[str, Any] = {
+            "versions": newest_versions(session, RECENT, game=name),
+            "counts": careers.game_counts(session, name),
+            "matches": matches(session, season_id=current.id, state=MatchState.DONE, limit=RECENT) if current else [],
+        }
     ranked = (row for row in board.standings["rows"] if row["rank"] is not None) if board else iter(())
     top = [*islice(ranked, TOP)]
-    return render(
-        shared,
-        "game.html",
-        game=GAMES[name],
-        title=game_title(name),
-        rules=rules(name, language()),
-        parameters=list(parameters(GAMES[name])),
-        seasons=seasons,
-        current=current,
-        top=list(zip(top, bars(top), strict=True)),
-        versions=versions,
-        counts=counts,
-        environment=judged,
-        matches=recent,
-        kits=list(grouped(kits(name), None if judged is None else judged.languages)),
-    )
+    values |= {
+        "title": game_title(name),
+        "rules": rules(name, language()),
+        "parameters": list(parameters(GAMES[name])),
+        "top": list(zip(top, bars(top), strict=True)),
+        "kits": list(grouped(kits(name), None if judged is None else judged.languages)),
+    }
+    return render(shared, "game.html", game=GAMES[name], seasons=seasons, current=current, environment=judged, **values)
 
 
 @router.get("/{name}/kits/{kit}.zip")

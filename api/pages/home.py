@@ -52,30 +52,22 @@ def home(shared: Shared, before: Number = None) -> str:
     """Show the newest seasons, or those before a given one."""
     with shared.db.reading() as session:
         seasons = league_seasons.seasons(session, limit=SEASONS + 1, before=before)
-        announcements = league_announcements.announcements(session, limit=3)
-        running, stop = running_series(session, NEWEST), stopped(session)
-        versions = newest_versions(session, NEWEST)
-        matches = league_matches.matches(session, state=MatchState.DONE, limit=NEWEST)
         shown, older = first_of(seasons, SEASONS)
         cards = _cards(session, shown)
         minute = int(time.monotonic() // 60)  # choosing takes a while
         number = None if before else shared.boards.newest_part("featured", minute, lambda: _chosen(shared, session))
-        watched = None if number is None else league_matches.match_detail(session, number)
-    return render(
-        shared,
-        "home.html",
-        games=[GAMES[name] for name in sorted(GAMES)],
-        announcements=announcements,
-        cards=[card for card in cards if card.season.state.goes_on],
-        past=[card for card in cards if not card.season.state.goes_on],
-        older=older,
-        newest=before is None,
-        running=running,
-        stop=stop,
-        versions=versions,
-        matches=matches,
-        featured=watched,
-    )
+        values = {
+            "games": [GAMES[name] for name in sorted(GAMES)],
+            "announcements": league_announcements.announcements(session, limit=3),
+            "cards": [card for card in cards if card.season.state.goes_on],
+            "past": [card for card in cards if not card.season.state.goes_on],
+            "running": running_series(session, NEWEST),
+            "stop": stopped(session),
+            "versions": newest_versions(session, NEWEST),
+            "matches": league_matches.matches(session, state=MatchState.DONE, limit=NEWEST),
+            "featured": None if number is None else league_matches.match_detail(session, number),
+        }
+    return render(shared, "home.html", older=older, newest=before is None, **values)
 
 
 def _cards(session: Session, seasons: Sequence[Season]) -> list[Card]:

@@ -63,15 +63,8 @@ def submissions(shared: Shared, name: str, before: Number = None) -> str:
         raise NotFound("game", name)
     found = shared.read(newest_versions, ROWS + 1, game=name, before=before)
     shown, older = first_of(found, ROWS)
-    return render(
-        shared,
-        "submissions.html",
-        game=name,
-        title=game_title(name),
-        versions=shown,
-        older=older,
-        newest=before is None,
-    )
+    about = {"game": name, "title": game_title(name), "newest": before is None}
+    return render(shared, "submissions.html", versions=shown, older=older, **about)
 
 
 @router.get("/seasons/{season_id}/participants")
@@ -83,17 +76,8 @@ def participants(shared: Shared, season_id: Id, q: Search = "", page: Page = 1) 
         found, count = entries_named(session, season_id, q, skip=(page - 1) * ROWS, limit=ROWS)
         rows = shared.boards.newest(session, season_id).standings["rows"]
     places = {row["bot_id"]: row for row in rows.of({entry.bot_id for entry in found}) if row["rank"] is not None}
-    pages = -(-count // ROWS)
-    return render(
-        shared,
-        "participants.html",
-        season=season,
-        lines=[entered(entry, places.get(entry.bot_id)) for entry in found],
-        count=count,
-        q=q,
-        page=page,
-        pages=pages,
-    )
+    lines, pages = [entered(entry, places.get(entry.bot_id)) for entry in found], -(-count // ROWS)
+    return render(shared, "participants.html", season=season, lines=lines, count=count, q=q, page=page, pages=pages)
 
 
 @router.get("/environment")

@@ -42,24 +42,18 @@ MAX_RULINGS = 100
 def match(shared: Shared, request: Request, viewer: Viewer, match_id: Id) -> Response:
     with shared.db.reading() as session:
         detail = match_detail(session, match_id, viewer)
-        info = season_info(session, detail.season_id)
-        near = neighbours(session, detail)
         rulings = audit_log(session, subject=f"match/{match_id}", limit=MAX_RULINGS)
-    content = render(
-        shared,
-        "match.html",
-        match=detail,
-        season=info,
-        neighbours=near,
-        rulings=[_ruling(entry) for entry in rulings],
-        max_rulings=MAX_RULINGS,
-        moves=_moves(shared, detail),
-        watched=_watched(shared, detail, viewer),
-        ended=ended(detail),
-        withheld=gettext(WITHHELD),
-        site=shared.settings.site_url or str(request.base_url).rstrip("/"),
-        embeds=bool(shared.settings.embed_origins),
-    )
+        values: dict[str, Any] = {
+            "season": season_info(session, detail.season_id),
+            "neighbours": neighbours(session, detail),
+            "rulings": [_ruling(entry) for entry in rulings],
+            "max_rulings": MAX_RULINGS,
+            "withheld": gettext(WITHHELD),
+            "site": shared.settings.site_url or str(request.base_url).rstrip("/"),
+            "embeds": bool(shared.settings.embed_origins),
+        }
+    values |= {"moves": _moves(shared, detail), "watched": _watched(shared, detail, viewer), "ended": ended(detail)}
+    content = render(shared, "match.html", match=detail, **values)
     # Without the site's own address, the page contains the one that this request named.
     once = detail.asked is Asked.PRIVATE or not shared.settings.site_url
     headers = {"Cache-Control": NOWHERE} if once else None

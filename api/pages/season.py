@@ -90,55 +90,34 @@ class Shown:
 @everyones
 def season(shared: Shared, season_id: Id, chosen: Annotated[Chosen, Query()]) -> str:
     """Show the leaderboard and the newest matches."""
-    return _season(shared, season_id, chosen)
-
-
-def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
     with shared.db.reading() as session:
         info = season_info(session, season_id)
         board = shared.boards.newest(session, season_id)
-        progress = _progress(session, info, board.standings["totals"])
-        finals = finals_progress(session, season_id) if info.state is SeasonState.FINALS else []
-        stages = stages_of(session, season_id)
-        waits_for = states.waits_for(session, season_id)
-        announcements = league_announcements.announcements(session, season_id, limit=3)
-        recent = matches(session, season_id=season_id, state=MatchState.DONE, limit=RECENT)
-        absent = absent_bots(session, season_id)
-        evaluation = next(iter(evaluations(session, season_id, limit=1)), None)
-        at = now(session)
-        draws = coming(session, season_id)
-        settled = info.state is SeasonState.OPEN and order_is_settled(session, season_id)
+        rows, totals = board.standings["rows"], board.standings["totals"]
+        at, draws, dates = now(session), coming(session, season_id), _dates(info)
         key = (season_id, board.snapshot_id, chosen, language(), tuple(info.divisions))
-        page = shared.boards.part(key, lambda: shown(shared, session, board, chosen, info))
-    standings = board.standings
-    return render(
-        shared,
-        "season.html",
-        season=info,
-        announcements=announcements,
-        dates=[(what.capitalize() if date > at else past, date) for what, past, date in _dates(info)],
-        draws=draws,
-        begun=info.state.ladder_is_over,
-        limits=_limits(info),
-        coming=[(N_("next evaluation"), due) for _words, due in draws[:1]]
-        + [(what, date) for what, _past, date in _dates(info) if date > at],
-        note=gettext(step.note) if (step := SEASON_STEPS.get(info.state)) else "",
-        finals=finals,
-        settled=settled,
-        stages=stages,
-        divisions={division.number: division.name for division in info.divisions},
-        waits_for=waits_for,
-        evaluation=evaluation,
-        progress=progress,
-        board=board,
-        rows=standings["rows"],
-        chosen=chosen,
-        shown=page,
-        languages=sorted(info.languages or LANGUAGES),
-        absent=_absent(absent, standings["rows"]),
-        totals=standings["totals"],
-        matches=recent,
-    )
+        next_draw = [(N_("next evaluation"), due) for _words, due in draws[:1]]
+        values: dict[str, Any] = {
+            "announcements": league_announcements.announcements(session, season_id, limit=3),
+            "dates": [(what.capitalize() if date > at else past, date) for what, past, date in dates],
+            "begun": info.state.ladder_is_over,
+            "limits": _limits(info),
+            "coming": next_draw + [(what, date) for what, _past, date in dates if date > at],
+            "note": gettext(step.note) if (step := SEASON_STEPS.get(info.state)) else "",
+            "finals": finals_progress(session, season_id) if info.state is SeasonState.FINALS else [],
+            "settled": info.state is SeasonState.OPEN and order_is_settled(session, season_id),
+            "stages": stages_of(session, season_id),
+            "divisions": {division.number: division.name for division in info.divisions},
+            "waits_for": states.waits_for(session, season_id),
+            "evaluation": next(iter(evaluations(session, season_id, limit=1)), None),
+            "progress": _progress(session, info, totals),
+            "shown": shared.boards.part(key, lambda: shown(shared, session, board, chosen, info)),
+            "languages": sorted(info.languages or LANGUAGES),
+            "absent": _absent(absent_bots(session, season_id), rows),
+            "matches": matches(session, season_id=season_id, state=MatchState.DONE, limit=RECENT),
+        }
+    values |= {"season": info, "board": board, "rows": rows, "totals": totals, "chosen": chosen, "draws": draws}
+    return render(shared, "season.html", **values)
 
 
 def _absent(absent: Sequence[AbsentBot], rows: Rows) -> Mapping[str, Sequence[AbsentBot]]:

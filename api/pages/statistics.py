@@ -62,16 +62,9 @@ def statistics(shared: Shared, season_id: Id) -> str:
         info = season_info(session, season_id)
         board = shared.boards.newest(session, season_id)
     standings = board.standings
-    return render(
-        shared,
-        "statistics.html",
-        season=info,
-        board=board,
-        pairs=points(standings),
-        cycles=cycles(standings),
-        fit=standings["fit"],
-        tables=[(effect["seats"], effect["tables"], seat_bars(effect)) for effect in standings["seats"]],
-    )
+    tables = [(effect["seats"], effect["tables"], seat_bars(effect)) for effect in standings["seats"]]
+    values = {"pairs": points(standings), "cycles": cycles(standings), "fit": standings["fit"], "tables": tables}
+    return render(shared, "statistics.html", season=info, board=board, **values)
 
 
 @router.get("/matrix")

@@ -76,12 +76,13 @@ def account_page(
     """Render the account's page. `issued`: a new token; `game`: the choice for a new bot."""
     person = visit.person
     with shared.db.reading() as session:
-        present = access.look_up(session, visit.secret, TokenKind.SESSION).token_id
         own_teams = teams.teams_of(session, person)
         own_bots = bots.bots_of(session, person)
-        found = courses(shared, session, own_bots)
-        values = {
+        values: dict[str, Any] = {
+            "present": access.look_up(session, visit.secret, TokenKind.SESSION).token_id,
+            "teams": own_teams,
             "bots": own_bots,
+            "courses": courses(shared, session, own_bots),
             "tokens": access.tokens(session, person.id),
             "browsers": access.browsers(session, person.id),
             "now": now(session),
@@ -89,26 +90,15 @@ def account_page(
             "linked": shared.provider is not None and is_linked(session, person, shared.provider.issuer),
         }
     days = [count for count in TOKEN_DAYS if count < shared.settings.token_days] + [shared.settings.token_days]
-    return forms.private(
-        shared,
-        "account.html",
-        visit,
-        complaint,
-        issued=issued,
-        present=present,
-        provider=shared.provider and shared.provider.host,
-        games=[(name, game_title(name)) for name in GAMES],
-        game=game,
-        courses=found,
-        teams=own_teams,
-        whose=[
-            ("", _("mine")),
-            *((team.id, _("team %(name)s", name=team.name)) for team in own_teams if person.name in team.members),
-        ],
-        scopes=[(scope.value, gettext(text)) for scope, text in SCOPES.items()],
-        days=[(count, ngettext("in %(count)s day", "in %(count)s days", count) % {"count": count}) for count in days],
-        **values,
-    )
+    joined = [team for team in own_teams if person.name in team.members]
+    values |= {
+        "provider": shared.provider and shared.provider.host,
+        "games": [(name, game_title(name)) for name in GAMES],
+        "whose": [("", _("mine")), *((team.id, _("team %(name)s", name=team.name)) for team in joined)],
+        "scopes": [(scope.value, gettext(text)) for scope, text in SCOPES.items()],
+        "days": [(n, ngettext("in %(count)s day", "in %(count)s days", n) % {"count": n}) for n in days],
+    }
+    return forms.private(shared, "account.html", visit, complaint, issued=issued, game=game, **values)
 
 
 def door(

@@ -107,17 +107,8 @@ def own_match(shared: Shared, visit: Visiting, match_id: Id) -> Response:
     own = [
         _own(detail, seat, endings.get(seat.seat), transcript, moves) for seat in detail.seats if seat.seat in seated
     ]
-    return private(
-        shared,
-        "own-match.html",
-        visit,
-        None,
-        match=detail,
-        withheld=WITHHELD,
-        own=own,
-        sheet=sheet(transcript) if transcript else (),
-        last_move=len(moves) - 1 if moves else None,
-    )
+    about = {"sheet": sheet(transcript) if transcript else (), "last_move": len(moves) - 1 if moves else None}
+    return private(shared, "own-match.html", visit, None, match=detail, withheld=WITHHELD, own=own, **about)
 
 
 @router.get("/matches/{match_id}/mine/{seat}/stderr")

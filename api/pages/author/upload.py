@@ -50,30 +50,20 @@ def _workshop(
 ) -> Response:
     with shared.db.reading() as session:
         versions = versions_of(session, visit.person, bot_id)
-        bot = bot_info(session, bot_id)
-        seasons = participation(session, visit.person, bot_id)
         panels = panel_results(session, visit.person, bot_id)
         installed = installed_languages(session)
-    ready = [version.number for version in versions if version.state is VersionState.READY]
-    return forms.private(
-        shared,
-        "upload.html",
-        visit,
-        complaint,
-        bot=bot,
-        versions=versions,
-        ready=ready,
-        seasons=seasons,
-        panels=panels,
-        playing=any(panel.state is ChallengeState.RUNNING for panel in panels),
-        limit_bytes=shared.settings.upload_limit_bytes,
-        suffixes=[
-            suffix
-            for recipe in LANGUAGES.values()
-            if installed is None or recipe.name in installed
-            for suffix in recipe.suffixes
-        ],
-    )
+        recipes = [recipe for recipe in LANGUAGES.values() if installed is None or recipe.name in installed]
+        values = {
+            "bot": bot_info(session, bot_id),
+            "versions": versions,
+            "ready": [version.number for version in versions if version.state is VersionState.READY],
+            "seasons": participation(session, visit.person, bot_id),
+            "panels": panels,
+            "playing": any(panel.state is ChallengeState.RUNNING for panel in panels),
+            "limit_bytes": shared.settings.upload_limit_bytes,
+            "suffixes": [suffix for recipe in recipes for suffix in recipe.suffixes],
+        }
+    return forms.private(shared, "upload.html", visit, complaint, **values)
 
 
 @router.get("/upload")
@@ -117,20 +107,9 @@ def version(shared: Shared, visit: forms.Visiting, bot_id: Id, number: Id) -> Re
         found = version_info(session, visit.person, bot_id, number)
         log = build_log(session, visit.person, bot_id, number)
         panels = panel_results(session, visit.person, bot_id, number)
-    underway = not found.ended
-    return forms.private(
-        shared,
-        "version.html",
-        visit,
-        None,
-        bot=bot,
-        version=found,
-        log=log.log,
-        tries=log.tries,
-        underway=underway,
-        panels=panels,
-        playing=any(panel.state is ChallengeState.RUNNING for panel in panels),
-    )
+    playing = any(panel.state is ChallengeState.RUNNING for panel in panels)
+    values = {"log": log.log, "tries": log.tries, "underway": not found.ended, "panels": panels, "playing": playing}
+    return forms.private(shared, "version.html", visit, None, bot=bot, version=found, **values)
 
 
 @router.post("/seasons/{season_id}/{verb}")

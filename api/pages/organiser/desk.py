@@ -84,6 +84,16 @@ def _desk(
     with shared.db.reading() as session:
         appeals, in_all = waiting_appeals(session, visit.person, after=after, limit=SHOWN + 1)
         values: dict[str, Any] = {
+            "appeals": appeals[:SHOWN],
+            "appeals_in_all": in_all,
+            "later": appeals[SHOWN - 1].id if len(appeals) > SHOWN else None,
+            "after": after,
+            "match": match,
+            "ended": ended,
+            "most_seasons": SEASONS,
+            "most": SHOWN,
+            "remedies": [(value, gettext(words)) for value, words in REMEDIES],
+            "newcomers": [(value, gettext(words)) for value, words in NEWCOMERS],
             "seasons": seasons(session, SEASONS),
             "announcements": announcements(session, limit=SHOWN),
             "welcome": welcome(session, visit.person),
@@ -96,25 +106,8 @@ def _desk(
         ]
         values["waits"] = decisions(session, visit.person, values["seasons"])
         values["held_in_all"] = values["waits"].held.count
-    named = [(season.id, season.name) for season in values["seasons"]]
-    return private(
-        shared,
-        "desk.html",
-        visit,
-        complaint,
-        about=[("", _("the whole league")), *named],
-        remedies=[(value, gettext(words)) for value, words in REMEDIES],
-        newcomers=[(value, gettext(words)) for value, words in NEWCOMERS],
-        appeals=appeals[:SHOWN],
-        appeals_in_all=in_all,
-        later=appeals[SHOWN - 1].id if len(appeals) > SHOWN else None,
-        after=after,
-        match=match,
-        ended=ended,
-        most_seasons=SEASONS,
-        most=SHOWN,
-        **values,
-    )
+    about = [("", _("the whole league")), *((season.id, season.name) for season in values["seasons"])]
+    return private(shared, "desk.html", visit, complaint, about=about, **values)
 
 
 @router.get("")

@@ -58,39 +58,26 @@ def operator(shared: Shared, request: Request, visit: Visiting, over: Over = "ho
         state = _state(shared, session, visit.person, names, HOURS[over])
         conditions = league_conditions.conditions(session, visit.person)
         games = games_for(session, visit.person)
-    standing, counted = state.standing, found(shared, None, Time.HOUR)
+    hosts, standing, counted = state.hosts, state.standing, found(shared, None, Time.HOUR)
     commands, day = heat_map(counted), list(Time).index(Time.DAY)
     late = {key: row for key, row in commands.items() if (cell := row[day]) and cell.late.timeouts}
-    return private(
-        shared,
-        "operator.html",
-        visit,
-        None,
-        state=state,
-        healthy=healthy(state),
-        troubles=troubles(state),
-        lately_unfit=[
-            host for host in state.hosts if host.incident_ended_at and state.at - host.incident_ended_at < LATELY
-        ],
-        parts=[(name, getattr(state.ready, part)) for part, name in PARTS.items()],
-        conditions=conditions,
-        hosts=state.hosts,
-        games=games,
-        standing=standing,
-        voids=[(item[0], names.get(item[0], str(item[0])), item[1]) for item in state.voids[:MOST_VOIDS]],
-        ended={how: count for how, count in standing.exhibitions_ended.items() if count},
-        rankings=[
-            (names.get(season, str(season)), season, age) for season, age in standing.ranking_age_seconds.items()
-        ],
-        may_measure=shared.settings.may_measure(host_of(request)),
-        old_seconds=OLD_SECONDS,
-        now=state.at,
-        over=over,
-        counted=counted,
-        map=late,
-        others=len(late) < len(commands),
-        chart=course(counted),
-    )
+    ages = standing.ranking_age_seconds.items()
+    values = {
+        "healthy": healthy(state),
+        "troubles": troubles(state),
+        "lately_unfit": [host for host in hosts if (end := host.incident_ended_at) and state.at - end < LATELY],
+        "parts": [(name, getattr(state.ready, part)) for part, name in PARTS.items()],
+        "voids": [(item[0], names.get(item[0], str(item[0])), item[1]) for item in state.voids[:MOST_VOIDS]],
+        "ended": {how: count for how, count in standing.exhibitions_ended.items() if count},
+        "rankings": [(names.get(season, str(season)), season, age) for season, age in ages],
+        "may_measure": shared.settings.may_measure(host_of(request)),
+        "old_seconds": OLD_SECONDS,
+        "map": late,
+        "others": len(late) < len(commands),
+        "chart": course(counted),
+    }
+    values |= {"hosts": hosts, "standing": standing, "counted": counted, "conditions": conditions, "games": games}
+    return private(shared, "operator.html", visit, None, state=state, now=state.at, over=over, **values)
 
 
 def _state(shared: Services, session: Session, person: Person, season_ids: Iterable[int], hours: int) -> State:

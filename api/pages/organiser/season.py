@@ -104,6 +104,13 @@ def season_page(
         info = season_info(session, season_id)
         entries, found = entries_named(session, season_id, listed.q, skip=skip, limit=ENTRIES)
         values: dict[str, Any] = {
+            "groups": season_form.groups(info, info.state),
+            "first": skip + 1,
+            "enterable": info.state in ENTERABLE,
+            "on_ladder": info.state in ON_LADDER,
+            "closed": not info.state.goes_on,
+            "done": done(listed.done, info.state),
+            "movable": len(info.divisions) > 1 and info.state in ENTERABLE,
             "progress": season_progress(session, season_id, whole=False),
             "unfinished": season_unfinished(session, season_id),
             "invited": invited_to_season(session, visit.person, season_id),
@@ -118,27 +125,10 @@ def season_page(
         for state, step in SEASON_STEPS.items()
         if allowed(info.state, state) and (state is not SeasonState.FINALS or info.finals is not FinalsFormat.NONE)
     }
-    return private(
-        shared,
-        "desk-season.html",
-        visit,
-        complaint,
-        season=info,
-        following=following,
-        groups=season_form.groups(info, info.state),
-        divisions="\n".join(f"{each.name}, {each.size}" if each.size else each.name for each in info.divisions),
-        entries=entries,
-        found=found,
-        pages=-(-found // ENTRIES),
-        first=skip + 1,
-        listed=listed,
-        enterable=info.state in ENTERABLE,
-        on_ladder=info.state in ON_LADDER,
-        closed=not info.state.goes_on,
-        done=done(listed.done, info.state),
-        movable=len(info.divisions) > 1 and info.state in ENTERABLE,
-        **values,
-    )
+    divisions = [f"{each.name}, {each.size}" if each.size else each.name for each in info.divisions]
+    values |= {"following": following, "divisions": "\n".join(divisions), "entries": entries, "found": found}
+    pages = -(-found // ENTRIES)
+    return private(shared, "desk-season.html", visit, complaint, season=info, listed=listed, pages=pages, **values)
 
 
 @router.get("/new")
@@ -244,12 +234,6 @@ def _new_season(
     previous = None
     if previous_id is not None:
         previous = shared.read(season_info, previous_id)
-    return private(
-        shared,
-        "desk-new.html",
-        visit,
-        complaint,
-        previous=previous,
-        games=[(game, game_title(game)) for game in sorted(GAMES)],
-        groups=season_form.groups(previous),
-    )
+    games = [(game, game_title(game)) for game in sorted(GAMES)]
+    groups = season_form.groups(previous)
+    return private(shared, "desk-new.html", visit, complaint, previous=previous, games=games, groups=groups)

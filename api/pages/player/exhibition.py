@@ -40,7 +40,7 @@ from deadheat.league.errors import NotFound
 from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.jobs import exhibitions
 from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
-from deadheat.league.service.jobs.exhibitions import ExhibitionInfo, Table
+from deadheat.league.service.jobs.exhibitions import Table
 from deadheat.league.service.views.news import ready_bots
 from deadheat.league.states import UNFINISHED
 
@@ -210,23 +210,16 @@ def _choose(
 ) -> Response:
     with shared.db.reading() as session:
         bot = bot_info(session, bot_id) if bot_id else None
-        games = [(game, ready_bots(session, game, LISTED)) for game in sorted(GAMES)]
-        mine = [] if visit is None else exhibitions.exhibitions_of(session, visit.person, LISTED)
-        open_id = None if visit is None else exhibitions.open_of(session, visit.person)
-    return forms.private(
-        shared,
-        "play.html",
-        visit,
-        complaint,
-        bot=bot,
-        rules=None if bot is None else rules_address(bot.game),
-        choices=None if bot is None else tables(bot.game),
-        seats_differ=None if bot is None else seats_differ(bot.game),
-        games=games,
-        mine=mine,
-        open_id=open_id,
-        move_seconds=shared.settings.exhibition_move_seconds,
-    )
+        values = {
+            "rules": None if bot is None else rules_address(bot.game),
+            "choices": None if bot is None else tables(bot.game),
+            "seats_differ": None if bot is None else seats_differ(bot.game),
+            "games": [(game, ready_bots(session, game, LISTED)) for game in sorted(GAMES)],
+            "mine": [] if visit is None else exhibitions.exhibitions_of(session, visit.person, LISTED),
+            "open_id": None if visit is None else exhibitions.open_of(session, visit.person),
+            "move_seconds": shared.settings.exhibition_move_seconds,
+        }
+    return forms.private(shared, "play.html", visit, complaint, bot=bot, **values)
 
 
 def _page(
@@ -240,7 +233,14 @@ def _page(
             # Read the table at the same instant: it would never learn that a match ended in between.
             table = exhibitions.table(session, visit.person, exhibition_id)
             return _table(shared, visit, table, now(session), complaint)
-    return _over(shared, visit, info)
+    values = {
+        "rules": rules_address(info.game),
+        "told": told_of(info, visit is not None and visit.person.id == info.user_id),
+        "moves": moves_of(shared, info),
+        "advice": advice_of(shared, info),
+        "adviser": ADVISERS.get(info.game),
+    }
+    return forms.private(shared, "exhibition.html", visit, None, info=info, table=None, turn=None, **values)
 
 
 def _table(
@@ -251,35 +251,12 @@ def _table(
     if table.match is not None:
         moves = untimed(scenes_so_far(rules(info.game, info.variant), table.match, info.names), info)
     turn = turn_of(info.game, table.prompt, moves[-1].state, info.seat) if table.prompt and moves else None
-    return forms.private(
-        shared,
-        "exhibition.html",
-        visit,
-        complaint,
-        info=info,
-        table=table,
-        turn=turn,
-        seconds_left=table.deadline_at and round((table.deadline_at - at).total_seconds()),
-        rules=rules_address(info.game),
-        played_by=rules_for_people(info.game, language()),
-        told=told_table(table),
-        moves=moves,
-        recent=moves[-RECENT - info.seats :],
-    )
-
-
-def _over(shared: Services, visit: forms.Visit | None, info: ExhibitionInfo) -> Response:
-    return forms.private(
-        shared,
-        "exhibition.html",
-        visit,
-        None,
-        info=info,
-        table=None,
-        turn=None,
-        rules=rules_address(info.game),
-        told=told_of(info, visit is not None and visit.person.id == info.user_id),
-        moves=moves_of(shared, info),
-        advice=advice_of(shared, info),
-        adviser=ADVISERS.get(info.game),
-    )
+    values = {
+        "seconds_left": table.deadline_at and round((table.deadline_at - at).total_seconds()),
+        "rules": rules_address(info.game),
+        "played_by": rules_for_people(info.game, language()),
+        "told": told_table(table),
+        "moves": moves,
+        "recent": moves[-RECENT - info.seats :],
+    }
+    return forms.private(shared, "exhibition.html", visit, complaint, info=info, table=table, turn=turn, **values)
