@@ -138,7 +138,6 @@ def _of_a_page(request: Request) -> bool:
 
 
 async def league_error(request: Request, error: Exception) -> Response:
-    """Answer an error of the league."""
     assert isinstance(error, errors.LeagueError)
     status = STATUS[type(error)]
     if status >= 500:
@@ -173,7 +172,6 @@ def log_outage(what: str, cause: BaseException) -> None:
 
 
 async def http_error(request: Request, error: Exception) -> Response:
-    """Answer an HTTP error."""
     assert isinstance(error, HTTPException)
     code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "-")
     headers = error.headers

@@ -88,7 +88,6 @@ def _failed(info: ExhibitionInfo) -> str:
 
 
 def moves_of(shared: Services, info: ExhibitionInfo) -> list[Scene]:
-    """Describe the finished match's moves."""
     transcript = transcript_of(shared, info)
     return [] if transcript is None else untimed(scenes(transcript, info.names)[:MAX_MOVES], info)
 

@@ -31,7 +31,6 @@ class Telling:
 
 
 def telling(watched: Watched, by_seat: list[str]) -> Telling:
-    """Describe a running match: the sentence and the scenes."""
     found = [] if watched.match is None else scenes_so_far(rules(watched.game, watched.variant), watched.match, by_seat)
     return Telling(told(watched), found)
 

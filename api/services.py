@@ -107,7 +107,6 @@ class Body:
 
     @property
     def packs(self) -> bool:
-        """Whether compression is worthwhile."""
         return worth_packing(len(self.content), self.media_type)
 
     def packed(self) -> bytes:

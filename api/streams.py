@@ -27,7 +27,6 @@ class Streams:
 
     @property
     def total(self) -> int:
-        """The number of open streams."""
         return self._open.total()
 
     def check(self, request: Request) -> None:

@@ -47,7 +47,6 @@ def whole(scope: Scope, body: Body) -> Response:
 
 
 def reads_gzip(headers: Headers) -> bool:
-    """Say whether the client accepts gzip."""
     return _GZIP.search(headers.get("accept-encoding", "")) is not None
 
 

@@ -27,7 +27,6 @@ class Files(StaticFiles):
     def file_response(
         self, full_path: str | os.PathLike[str], stat_result: os.stat_result, scope: Scope, status_code: int = 200
     ) -> Response:
-        """Answer with the file."""
         response = super().file_response(full_path, stat_result, scope, status_code)
         asked = Headers(scope=scope)
         kind = response.media_type or ""
@@ -64,7 +63,6 @@ class GameFiles(Files):
         return self._of[name].lookup_path(file)
 
     def file_response(self, *arguments: Any, **named: Any) -> Response:
-        """Answer with the file, which browsers may cache."""
         response = super().file_response(*arguments, **named)
         response.headers["Cache-Control"] = KEPT
         return response

@@ -30,8 +30,6 @@ MAX_FIELD_BYTES = 256
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A file as it was received."""
-
     filename: str
     size_bytes: int
     sha256: str

@@ -78,7 +78,6 @@ class _Memory(MemoryStorage):
 
     @property
     def timer(self) -> threading.Timer:
-        """The timer for the next removal of expired counts."""
         return self._timer
 
     @timer.setter

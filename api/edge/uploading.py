@@ -149,8 +149,6 @@ def _too_large(limit_bytes: int) -> HTTPException:
 
 @dataclass(eq=False, slots=True)
 class _Waiter:
-    """An upload in the queue."""
-
     author_id: int
     size_bytes: int
     turn: asyncio.Future[None]

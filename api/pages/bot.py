@@ -124,7 +124,6 @@ def _chosen(parts: Sequence[Part], season_id: int | None) -> Part | None:
 
 
 def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> dict[str, Any]:
-    """Return the page's section about one season."""
     board = shared.boards.newest(session, part.season_id)
     standings = board.standings
     row, above, below = standings["rows"].around(bot_id)

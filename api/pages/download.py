@@ -36,7 +36,6 @@ _building = threading.Lock()
 
 @router.get("")
 def download(shared: Shared, request: Request) -> Response:
-    """Show how to install the command."""
     site = shared.settings.site_url or str(request.base_url).rstrip("/")
     wheel = f"{site}/download/{NAME}" if _can_build() else None
     page = render(shared, "download.html", wheel=wheel, site=site, file=NAME, version=__version__)

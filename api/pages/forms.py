@@ -82,8 +82,6 @@ class Complaint:
 
 
 class NameForm(BaseModel):
-    """The form that names a person."""
-
     name: base.Name
 
 

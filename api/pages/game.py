@@ -78,7 +78,6 @@ def game(shared: Shared, name: str) -> str:
 
 @router.get("/{name}/kits/{kit}.zip")
 def kit(name: str, kit: str) -> Response:
-    """Download a starter program in the form in which it can be uploaded."""
     if name not in GAMES or kit not in house_bots(name):
         raise NotFound("starter kit", kit)
     headers = {"Content-Disposition": f'attachment; filename="{name}-{kit}.zip"'}
@@ -94,8 +93,6 @@ def rules(name: str, reader: str) -> Markup | None:
 
 @dataclass(frozen=True, slots=True)
 class Kit:
-    """A house bot as a starter program."""
-
     name: str
     language: Recipe
 

@@ -132,7 +132,6 @@ def _ruling(entry: AuditRecord) -> Ruling:
 
 
 def _watched(shared: Services, match: Match, viewer: Person | None) -> Telling | None:
-    """Describe a match that is not over."""
     if match.state is not MatchState.SCHEDULED:
         return None
     return telling(shared.read(live.watch, match.id, viewer), match.names)

@@ -33,7 +33,6 @@ Course = list[tuple[Part, Mapping[str, Any] | None, int]]
 @router.get("/authors/{name}")
 @everyones
 def author(shared: Shared, name: Annotated[str, Path(min_length=1, max_length=32)]) -> str:
-    """Show an author's bots."""
     with shared.db.reading() as session:
         written, bots = careers.author_bots(session, name)
         teams = careers.teams_of_author(session, name)
@@ -47,7 +46,6 @@ def author(shared: Shared, name: Annotated[str, Path(min_length=1, max_length=32
 @router.get("/teams/{team_id}")
 @everyones
 def team(shared: Shared, team_id: Id) -> str:
-    """Show a team's bots and members."""
     with shared.db.reading() as session:
         info = team_info(session, team_id)
         bots = careers.team_bots(session, team_id)
@@ -76,7 +74,6 @@ def evaluated(session: Session, found: Mapping[int, Course]) -> list[tuple[Part,
 
 
 def courses(shared: Services, session: Session, bots: Sequence[Bot]) -> dict[int, Course]:
-    """Return the seasons of each of these bots."""
     parts = careers.parts_of(session, [bot.id for bot in bots])
     seasons = {part.season_id for found in parts.values() for part in found if part.has_results}
     standings = {season_id: shared.boards.newest(session, season_id).standings["rows"] for season_id in seasons}

@@ -142,7 +142,6 @@ def everyones(make: Callable[..., str], media_type: str = "text/html") -> Callab
 
 
 def render(shared: Services, name: str, **values: Any) -> str:
-    """Return the page's text."""
     return shared.pages.get_template(name).render(**values)
 
 
@@ -172,7 +171,6 @@ def bot_link(bot_id: int, name: str) -> Markup:
 
 
 def author_link(name: str) -> Markup:
-    """Return an author's name as a link to its page."""
     return Markup(f'<a href="/authors/{quote(name)}">{escape(shown(name))}</a>')  # noqa: S704  quoted, and escaped
 
 
@@ -198,7 +196,6 @@ def moment(at: datetime) -> Markup:
 
 
 def number(value: int) -> str:
-    """Format a count with separated thousands."""
     return f"{value:,}"
 
 
@@ -223,7 +220,6 @@ def grouped_points(value: Points | str) -> str:
 
 
 def minus(figure: str) -> str:
-    """Return a figure with the minus sign that boards also use."""
     return f"\N{MINUS SIGN}{figure[1:]}" if figure.startswith("-") else figure
 
 
@@ -325,7 +321,6 @@ def size(count_bytes: int) -> str:
 
 
 def places(row: Mapping[str, Any]) -> str:
-    """Format the interval of a place."""
     low, high = row["rank_low"], row["rank_high"]
     if low is None:
         return "\u2013"
@@ -333,5 +328,4 @@ def places(row: Mapping[str, Any]) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """Format a part of a whole as a percentage."""
     return f"{100 * part / whole:.1f} %" if whole else "-"

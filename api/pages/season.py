@@ -89,7 +89,6 @@ class Shown:
 @router.get("")
 @everyones
 def season(shared: Shared, season_id: Id, chosen: Annotated[Chosen, Query()]) -> str:
-    """Show the leaderboard and the newest matches."""
     with shared.db.reading() as session:
         info = season_info(session, season_id)
         board = shared.boards.newest(session, season_id)

@@ -57,7 +57,6 @@ class SeatBar:
 @router.get("/statistics")
 @everyones
 def statistics(shared: Shared, season_id: Id) -> str:
-    """Show the figures beside the ranking."""
     with shared.db.reading() as session:
         info = season_info(session, season_id)
         board = shared.boards.newest(session, season_id)

@@ -82,14 +82,12 @@ def _page(shared: Services, season_id: int | None, over: Over) -> str:
 @router.get("/timeouts")
 @everyones
 def of_league(shared: Shared, over: Chosen = Over.DAY) -> str:
-    """Show the late answers of all seasons."""
     return _page(shared, None, over)
 
 
 @router.get("/seasons/{season_id}/timeouts")
 @everyones
 def of_season(shared: Shared, season_id: Id, over: Chosen = Over.DAY) -> str:
-    """Show the late answers of a season."""
     return _page(shared, season_id, over)
 
 

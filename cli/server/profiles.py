@@ -25,8 +25,6 @@ chosen = ContextVar("profile", default=DEFAULT_PROFILE)
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One login at a server."""
-
     server: str
     name: str
     token: str

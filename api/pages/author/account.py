@@ -50,8 +50,6 @@ SCOPES = {
 
 
 class TokenForm(BaseModel):
-    """The form to create a token while signed in."""
-
     label: base.Label
     scope: Scope
     days: schemas.TokenDays
@@ -115,7 +113,6 @@ def door(
 
 @router.get("/sign-in")
 def sign_in_page(shared: Shared, visit: forms.Present, next_path: Next = None, closed: bool = False) -> Response:
-    """Show the form to sign in with name and password."""
     back = forms.local_path(next_path)
     return forms.onward(back) if visit else door(shared, "sign-in", None, back, closed=closed)
 
@@ -128,7 +125,6 @@ def door_again(name: str) -> Callable[..., Response]:
 @router.post("/sign-in")
 @forms.posting("sign-in", door_again("sign-in"))
 def sign_in(shared: Shared, request: Request, sent: forms.Sent) -> Response:
-    """Begin a session."""
     name, password = sent.get("name", "")[:64], sent.get("password", "")[:256]
     person = checked_person(shared, request, name, password)
     return begin(shared, request, person, forms.local_path(sent.get("next")), password)
@@ -136,7 +132,6 @@ def sign_in(shared: Shared, request: Request, sent: forms.Sent) -> Response:
 
 @router.get("/sign-up")
 def sign_up_page(shared: Shared, visit: forms.Present, next_path: Next = None) -> Response:
-    """Show the form for a new account."""
     return (
         forms.onward(forms.local_path(next_path))
         if visit
@@ -147,7 +142,6 @@ def sign_up_page(shared: Shared, visit: forms.Present, next_path: Next = None) -
 @router.post("/sign-up")
 @forms.posting("sign-up", door_again("sign-up"))
 def sign_up(shared: Shared, request: Request, sent: forms.Sent) -> Response:
-    """Create an author's account and sign in."""
     body = forms.checked(schemas.SignUp, {name: sent.get(name, "") for name in ("name", "password", "code")})
     shared.rates.sign_up(request, body.code)
     person = shared.change(users.sign_up, body.name, body.password, body.code)
@@ -157,7 +151,6 @@ def sign_up(shared: Shared, request: Request, sent: forms.Sent) -> Response:
 
 @router.post("/sign-out")
 def sign_out(shared: Shared, request: Request, posted: forms.Submitted) -> Response:
-    """End the session."""
     shared.change(access.end_session, posted.visit.secret)
     return _signed_out(request, shared, "/")
 
@@ -171,14 +164,12 @@ def _signed_out(request: Request, shared: Services, to: str) -> Response:
 
 @router.get("/account")
 def account(shared: Shared, visit: forms.Visiting, game: Annotated[str, Query(max_length=100)] = "") -> Response:
-    """Show everything that belongs to the account."""
     return account_page(shared, visit, game=game)
 
 
 @router.post("/account/bots")
 @forms.posting("bot", account_page)
 def create_bot(shared: Shared, posted: forms.Submitted) -> Response:
-    """Create a bot, and continue to its first upload."""
     body = forms.checked(BotRequest, posted.fields)
     bot = shared.change(bots.create_bot, posted.visit.person, body.game, body.name, body.team_id)
     return forms.onward(f"/bots/{bot.id}/upload")
@@ -227,7 +218,6 @@ def close(shared: Shared, request: Request, posted: forms.Submitted) -> Response
 @router.post("/account/teams")
 @forms.posting("team", account_page)
 def create_team(shared: Shared, posted: forms.Submitted) -> Response:
-    """Create a team with the visitor as its only member."""
     body = forms.checked(schemas.TeamRequest, posted.fields)
     shared.change(teams.create_team, posted.visit.person, body.name)
     return forms.onward(f"{forms.HOME}#teams")
@@ -236,7 +226,6 @@ def create_team(shared: Shared, posted: forms.Submitted) -> Response:
 @router.post("/account/teams/{team_id}/{verb}")
 @forms.posting("team-{team_id}", account_page)
 def change_team(shared: Shared, posted: forms.Submitted, team_id: Id, verb: str) -> Response:
-    """Invite to a team, join, leave, remove a member, or hand over the captaincy."""
     verbs = {"invite": teams.invite_to_team, "leave": teams.leave_team, "hand-over": teams.hand_over_team}
     with shared.db.transaction() as session:
         if verb == "join":

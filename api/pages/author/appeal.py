@@ -45,6 +45,5 @@ def appeal(shared: Shared, posted: Submitted, match_id: Id) -> Response:
 @router.post("/matches/{match_id}/appeals/{appeal_id}/withdraw")
 @posting("appeal", _appeal)
 def withdraw(shared: Shared, posted: Submitted, match_id: Id, appeal_id: Id) -> Response:
-    """Withdraw your open appeal."""
     withdraw_appeal(shared, posted.visit.person, appeal_id)
     return onward(f"/matches/{match_id}/appeal")

@@ -20,16 +20,12 @@ router = APIRouter()
 
 
 class ResetLink(base.Query):
-    """The data in a reset link."""
-
     channel: base.RowId
     until: Annotated[int, Query(ge=0, le=2**40)]
     token: Annotated[str, Query(max_length=64)]
 
 
 class ResetForm(ResetLink):
-    """The link's data with the new password."""
-
     password: Password
 
 
@@ -41,7 +37,6 @@ def _ask(shared: Services, complaint: Complaint | None = None, *, asked: bool = 
 
 @router.get("/forgotten")
 def ask_page(shared: Shared) -> Response:
-    """Show the form that asks for the account or its address."""
     return _ask(shared)
 
 
@@ -58,7 +53,6 @@ def ask(shared: Shared, request: Request, sent: Sent) -> Response:
 
 @router.get("/reset")
 def reset_page(shared: Shared, link: Annotated[ResetLink, Query()]) -> Response:
-    """Show the form to choose a new password."""
     return _reset(shared, link)
 
 

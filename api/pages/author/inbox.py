@@ -24,7 +24,6 @@ NOTICES = 3
 
 @router.get("/inbox")
 def inbox(shared: Shared, visit: Visiting, before: Number = None) -> Response:
-    """Show all notices, the newest first."""
     found = shared.read(notices.inbox, visit.person, before=before, limit=ROWS + 1)
     shown, older = first_of(found, ROWS)
     return private(shared, "inbox.html", visit, None, notices=shown, older=older)
@@ -32,7 +31,6 @@ def inbox(shared: Shared, visit: Visiting, before: Number = None) -> Response:
 
 @router.post("/inbox/read")
 def mark_read(shared: Shared, posted: Submitted) -> Response:
-    """Mark the notices that were shown, and older ones, as read."""
     up_to = checked(ReadRequest, posted.fields).up_to
     shared.change(notices.mark_read, posted.visit.person, up_to)
     return onward("/inbox")

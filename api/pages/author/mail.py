@@ -16,8 +16,6 @@ router = APIRouter(prefix="/mail")
 
 
 class Token(base.Query):
-    """The token in a confirmation link."""
-
     channel: base.RowId
     token: Annotated[str, Query(max_length=64)]
 

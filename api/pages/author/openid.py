@@ -36,7 +36,6 @@ UNKNOWN = N_(
 
 @router.get("/sign-in/openid")
 def start(shared: Shared, request: Request, visit: forms.Present, next_path: Next = None) -> Response:
-    """Send the browser to the provider."""
     back = forms.local_path(next_path)
     if visit:
         return forms.onward(back)
@@ -74,7 +73,6 @@ def link(shared: Shared, request: Request, posted: forms.Submitted) -> Response:
 @router.post("/account/openid/unlink")
 @forms.posting("openid", account.account_page)
 def unlink(shared: Shared, request: Request, posted: forms.Submitted) -> Response:
-    """Remove the link between the account and its identity."""
     provider = _provider(shared)
     confirm(shared, request, posted)
     shared.change(identities.unlink_identity, posted.visit.person, provider.issuer)

@@ -97,7 +97,6 @@ class OwnSeat:
 
 @router.get("/matches/{match_id}/mine")
 def own_match(shared: Shared, visit: Visiting, match_id: Id) -> Response:
-    """Show the viewer's own seats in a match."""
     with shared.db.reading() as session:
         seated = own_seats(session, visit.person, match_id)
         endings = {found.seat: found for found in matches.endings(session, visit.person, match_id)}
@@ -113,7 +112,6 @@ def own_match(shared: Shared, visit: Visiting, match_id: Id) -> Response:
 
 @router.get("/matches/{match_id}/mine/{seat}/stderr")
 def own_stderr(shared: Shared, visit: Visiting, match_id: Id, seat: _Seat) -> Response:
-    """Return the stderr of the visitor's own bot as a file."""
     endings = shared.read(matches.endings, visit.person, match_id)
     text = next((found.stderr for found in endings if found.seat == seat), None)
     if text is None:

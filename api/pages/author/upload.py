@@ -34,14 +34,10 @@ router = APIRouter(prefix="/bots/{bot_id}")
 
 
 class BotForm(forms.NameForm):
-    """The form with a bot's name and description."""
-
     description: schemas.Description = ""
 
 
 class RetireForm(BaseModel):
-    """Whether to retire a bot."""
-
     retired: bool
 
 
@@ -68,7 +64,6 @@ def _workshop(
 
 @router.get("/upload")
 def workshop(shared: Shared, visit: forms.Visiting, bot_id: Id) -> Response:
-    """Show the uploads, versions and seasons of a bot."""
     return _workshop(shared, visit, bot_id)
 
 
@@ -101,7 +96,6 @@ async def upload(
 
 @router.get("/versions/{number}")
 def version(shared: Shared, visit: forms.Visiting, bot_id: Id, number: Id) -> Response:
-    """Show the state of an upload and the build's log."""
     with shared.db.reading() as session:
         bot = bot_info(session, bot_id)
         found = version_info(session, visit.person, bot_id, number)
@@ -115,7 +109,6 @@ def version(shared: Shared, visit: forms.Visiting, bot_id: Id, number: Id) -> Re
 @router.post("/seasons/{season_id}/{verb}")
 @forms.posting("season-{season_id}", _workshop)
 def take_part(shared: Shared, posted: forms.Submitted, bot_id: Id, season_id: Id, verb: str) -> Response:
-    """Enter a season, choose a version, withdraw, or return."""
     person = posted.visit.person
     with shared.db.transaction() as session:
         if verb == "enter":
@@ -134,7 +127,6 @@ def take_part(shared: Shared, posted: forms.Submitted, bot_id: Id, season_id: Id
 @router.post("/change")
 @forms.posting("bot", _workshop)
 def change(shared: Shared, posted: forms.Submitted, bot_id: Id) -> Response:
-    """Change a bot's name or description."""
     body = forms.checked(BotForm, posted.fields)
     shared.change(change_bot, posted.visit.person, bot_id, name=body.name, description=body.description)
     return forms.onward(f"/bots/{bot_id}/upload#bot")
@@ -143,7 +135,6 @@ def change(shared: Shared, posted: forms.Submitted, bot_id: Id) -> Response:
 @router.post("/retire")
 @forms.posting("bot", _workshop)
 def retire(shared: Shared, posted: forms.Submitted, bot_id: Id) -> Response:
-    """Retire the bot, or bring it back."""
     retired = forms.checked(RetireForm, posted.fields).retired
     shared.change(change_bot, posted.visit.person, bot_id, retired=retired)
     return forms.onward(f"/bots/{bot_id}/upload#bot")
@@ -151,7 +142,6 @@ def retire(shared: Shared, posted: forms.Submitted, bot_id: Id) -> Response:
 
 @router.post("/people")
 def people(shared: Shared, posted: forms.Submitted, bot_id: Id) -> Response:
-    """Let people play against the bot, or stop them."""
     with shared.db.transaction() as session:
         plays_people = posted.fields.get("plays_people") == "yes"
         change_bot(session, posted.visit.person, bot_id, plays_people=plays_people)

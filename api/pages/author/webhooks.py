@@ -23,14 +23,10 @@ VERBS = {"remove": channels.remove_channel, "switch-on": channels.switch_on, "te
 
 
 class WebhookForm(BaseModel):
-    """The form for a new webhook."""
-
     url: str
 
 
 class AddressForm(BaseModel):
-    """The form for a new e-mail address."""
-
     address: str
 
 
@@ -44,7 +40,6 @@ def _page(shared: Services, visit: Visit, complaint: Complaint | None = None, se
 
 @router.get("")
 def webhooks(shared: Shared, visit: Visiting) -> Response:
-    """Show all channels of the account, and the newest deliveries."""
     return _page(shared, visit)
 
 
@@ -75,7 +70,6 @@ def add_address(shared: Shared, request: Request, posted: Submitted) -> Response
 
 @router.post("/{channel_id}/{verb}")
 def change(shared: Shared, posted: Submitted, channel_id: Id, verb: str) -> Response:
-    """Remove a channel, switch it on again, or test it."""
     if verb in VERBS:
         shared.change(VERBS[verb], posted.visit.person, channel_id)
     return onward(HERE)

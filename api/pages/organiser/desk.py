@@ -56,8 +56,6 @@ MATCH_VERBS: Mapping[str, Callable[[Services, Person, int, shapes.Reason], objec
 
 
 class MatchForm(shapes.Reason):
-    """The form for a ruling on a match."""
-
     match: base.RowId
     verb: str = Field(pattern=f"^({'|'.join(MATCH_VERBS)})$")
 
@@ -69,8 +67,6 @@ class HeldForm(shapes.Reason):
 
 
 class NewcomerForm(BaseModel):
-    """The form for the sign-up rule."""
-
     rule: NewcomerRule
     code: str = Field(default="", max_length=64)
 
@@ -119,7 +115,6 @@ def desk(shared: Shared, visit: Visiting, after: Numbered = 0, match: Numbered =
 @router.post("/sign-up")
 @posting("sign-up", _desk)
 def rule_newcomers(shared: Shared, posted: Submitted) -> Response:
-    """Change the sign-up rule."""
     body = checked(NewcomerForm, posted.fields)
     shared.change(set_newcomer_rule, posted.visit.person, body.rule, body.code.strip())
     return onward("/desk#sign-up")
@@ -128,7 +123,6 @@ def rule_newcomers(shared: Shared, posted: Submitted) -> Response:
 @router.post("/announcements")
 @posting("announce", _desk)
 def announce(shared: Shared, posted: Submitted) -> Response:
-    """Publish an announcement."""
     api_announcements.announce(shared, posted.visit.person, checked(shapes.AnnouncementRequest, posted.fields))
     return onward("/desk#announcements")
 
@@ -136,7 +130,6 @@ def announce(shared: Shared, posted: Submitted) -> Response:
 @router.post("/announcements/{announcement_id}/take-down")
 @posting("announce", _desk)
 def take_down(shared: Shared, posted: Submitted, announcement_id: Id) -> Response:
-    """Remove an announcement."""
     api_announcements.take_down(shared, posted.visit.person, announcement_id)
     return onward("/desk#announcements")
 
@@ -144,7 +137,6 @@ def take_down(shared: Shared, posted: Submitted, announcement_id: Id) -> Respons
 @router.post("/matches")
 @posting("match", _desk)
 def rule_on_match(shared: Shared, posted: Submitted) -> Response:
-    """Void, restore or rejudge a match."""
     body = checked(MatchForm, posted.fields)
     MATCH_VERBS[body.verb](shared, posted.visit.person, body.match, body)
     return onward(f"/matches/{body.match}")
@@ -153,7 +145,6 @@ def rule_on_match(shared: Shared, posted: Submitted) -> Response:
 @router.post("/held/{match_id}")
 @posting("held-{match_id}", _desk)
 def answer_held(shared: Shared, posted: Submitted, match_id: Id) -> Response:
-    """Play a held match again, leave it, or decide it against a seat."""
     body = checked(HeldForm, posted.fields)
     asker = posted.visit.person
     with shared.db.transaction() as session:
@@ -169,7 +160,6 @@ def answer_held(shared: Shared, posted: Submitted, match_id: Id) -> Response:
 @router.post("/appeals/{appeal_id}")
 @posting("appeal-{appeal_id}", lambda appeal_id, **given: _desk(after=appeal_id - 1, **given))  # it shows this appeal
 def rule_on_appeal(shared: Shared, posted: Submitted, appeal_id: Id) -> Response:
-    """Reject an appeal, or uphold it with a remedy."""
     api_appeals.rule(shared, posted.visit.person, appeal_id, checked(shapes.Ruling, posted.fields))
     return onward("/desk#appeals")
 

@@ -109,14 +109,12 @@ def _accounts(shared: Services, visit: Visit, complaint: Complaint | None = None
 
 @router.get("/operator/accounts")
 def accounts(shared: Shared, visit: Visiting) -> Response:
-    """List the closed or banned accounts."""
     return _accounts(shared, visit)
 
 
 @router.post("/operator/accounts/{verb}")
 @posting("{verb}", _accounts)
 def change_account(shared: Shared, posted: Submitted, verb: Literal["ban", "reopen"]) -> Response:
-    """Ban somebody, or reopen an account."""
     with shared.db.transaction() as session:
         if verb == "ban":
             body = checked(BanForm, posted.fields)

@@ -57,8 +57,6 @@ class StateForm(BaseModel):
 
 
 class BotForm(BaseModel):
-    """The form that names a bot, or gives its number."""
-
     bot: Annotated[str, Field(max_length=80)]
 
 
@@ -97,7 +95,6 @@ def season_page(
     listed: Listed = FIRST,
     **_given: Any,
 ) -> Response:
-    """Render a season's page at the desk."""
     visit.person.must_organise()
     skip = (listed.page - 1) * ENTRIES
     with shared.db.reading() as session:
@@ -146,7 +143,6 @@ def _new_season_again(complaint: Complaint, shared: Services, visit: Visit, post
 @router.post("")
 @posting("season", _new_season_again)
 def create_season(shared: Shared, posted: Submitted) -> Response:
-    """Create a scheduled season."""
     body = checked(schemas.SeasonRequest, season_form.read(posted.fields))
     season = api_seasons.create_season(shared, posted.visit.person, body, Response())
     return to_season(season.id, "created")
@@ -154,14 +150,12 @@ def create_season(shared: Shared, posted: Submitted) -> Response:
 
 @router.get("/{season_id}")
 def season(shared: Shared, visit: Visiting, season_id: Id, listed: Listing) -> Response:
-    """Show a season: its state, settings, entries and list."""
     return season_page(shared, visit, season_id, listed=listed)
 
 
 @router.post("/{season_id}/state")
 @posting("state", season_page)
 def set_state(shared: Shared, posted: Submitted, season_id: Id) -> Response:
-    """Open or freeze a season, begin its finals, or close it."""
     body = checked(StateForm, posted.fields)
     shared.change(set_season_state, posted.visit.person, season_id, body.state, force=body.force)
     return to_season(season_id, STATE)
@@ -189,7 +183,6 @@ def invite(shared: Shared, posted: Submitted, season_id: Id) -> Response:
 @router.post("/{season_id}/entries")
 @posting("enter", season_page)
 def let_in(shared: Shared, posted: Submitted, season_id: Id) -> Response:
-    """Enter anybody's bot and show it."""
     wanted = checked(BotForm, posted.fields).bot
     with shared.db.transaction() as session:
         game = season_info(session, season_id).game
@@ -212,7 +205,6 @@ def _named(session: Session, game: str, wanted: str) -> int:
 @router.post("/{season_id}/entries/{bot_id}/division")
 @posting("entry-{bot_id}", season_page)
 def assign_division(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id, listed: Listing) -> Response:
-    """Move an entry to another division."""
     change_entry(shared, posted.visit.person, season_id, bot_id, checked(EntryChange, posted.fields))
     return to_season(season_id, "moved", listed.address)
 
@@ -220,7 +212,6 @@ def assign_division(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id
 @router.post("/{season_id}/entries/{bot_id}/{verb}")
 @posting("entry-{bot_id}", season_page)
 def rule_on_entry(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id, verb: str, listed: Listing) -> Response:
-    """Withdraw, disqualify or reinstate an entry."""
     if verb not in ENTRY_VERBS:
         raise HTTPException(404)
     ENTRY_VERBS[verb](shared, posted.visit.person, season_id, bot_id, checked(shapes.Reason, posted.fields))

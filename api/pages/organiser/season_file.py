@@ -37,7 +37,6 @@ def season_file(shared: Shared, visit: Visiting, season: Number = None) -> Respo
 @router.post("")
 @posting("file", lambda posted, **given: _page(text=_sent(posted), **given))
 def declare_season(shared: Shared, posted: Submitted, season: Number = None) -> Response:
-    """Preview a file, or apply the previewed one."""
     text, apply = _sent(posted), "apply" in posted.fields
     asked = {"document": text, "preview": not apply, "bots": posted.fields.get("bots", "")}
     told = declare(shared, posted.visit.person, checked(SeasonFileRequest, asked), season)

@@ -49,12 +49,10 @@ class Filled:
 
     @property
     def required(self) -> bool:
-        """Whether it must not be empty."""
         return not self.term.optional and self.term.name != SEATS
 
     @property
     def options(self) -> list[tuple[str, str]]:
-        """The options with their labels."""
         return [(value, gettext(label)) for value, label in self.term.setting.options.items()]
 
     @property
@@ -108,7 +106,6 @@ def _division(line: str) -> dict[str, str]:
 
 
 def _shown(name: str, value: object) -> str:
-    """Return a setting's value in the form."""
     match value:
         case None:
             return ""

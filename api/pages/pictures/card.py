@@ -59,7 +59,6 @@ def card(shared: Shared, request: Request, match_id: Id) -> Response:
 
 
 def draw(match: Match) -> bytes:
-    """Return the picture as PNG."""
     image = Image.new("RGB", (WIDTH, HEIGHT), colour("ground"))
     pen = ImageDraw.Draw(image)
     pen.text((MARGIN, 44), game_title(match.game), colour("ink"), font(44))
@@ -87,7 +86,6 @@ def _row(pen: ImageDraw.ImageDraw, seat: SeatView, top: float, room: float) -> N
 
 @cache
 def font(size: float) -> ImageFont.FreeTypeFont:
-    """Return Pillow's own typeface in that size."""
     found = ImageFont.load_default(size)
     assert isinstance(found, ImageFont.FreeTypeFont), "Pillow was built without FreeType"
     return found

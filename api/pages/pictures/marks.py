@@ -19,7 +19,6 @@ RISES_ELO = 10
 
 
 def interval(row: Mapping[str, Any], bar: intervals.Bar) -> Markup:
-    """Draw a rating's 95 % interval."""
     return Markup(intervals.interval(row, bar))  # noqa: S704  figures
 
 

@@ -73,7 +73,6 @@ def choose(shared: Shared, request: Request, visit: forms.Present, bot: Number =
 @router.post("/play")
 @forms.posting("sit", lambda posted, **given: _choose(bot_id=_bot(posted), **given))
 def sit(shared: Shared, posted: forms.Submitted) -> Response:
-    """Take a seat."""
     opponents, place = _count(posted.fields.get("copies", "")), posted.fields.get("seat", "")
     seat = None if place == ANY else opponents if place == LAST else _count(place) - 1
     exhibition_id = shared.change(exhibitions.take_seat, posted.visit.person, _bot(posted), opponents, seat)
@@ -83,7 +82,6 @@ def sit(shared: Shared, posted: forms.Submitted) -> Response:
 
 @router.get("/play/{exhibition_id}")
 def exhibition(shared: Shared, request: Request, visit: forms.Present, exhibition_id: Id) -> Response:
-    """Show the visitor's own table, or a finished match."""
     info = shared.read(exhibitions.exhibition, exhibition_id)
     if visit is None and info.state in UNFINISHED:  # this may be its player, who has signed out since
         raise forms.sign_in_first(request, shared)
@@ -127,7 +125,6 @@ def resign(shared: Shared, posted: forms.Submitted, exhibition_id: Id) -> Respon
 
 @router.get("/play/{exhibition_id}/document")
 def document(shared: Shared, visit: forms.Visiting, exhibition_id: Id) -> Response:
-    """Return the viewer's document for the visitor's own table."""
     table = shared.read(exhibitions.table, visit.person, exhibition_id)
     game = rules(table.info.game, table.info.variant)
     match = None

@@ -81,7 +81,6 @@ def reference(shared: Shared) -> Response:
 @router.get("/about/{name}")
 @everyones
 def about(shared: Shared, name: str) -> str:
-    """Show a page with one of our own texts."""
     if name not in TITLES:
         raise NotFound("page", name)
     return render(shared, "text.html", title=gettext(TITLES[name]), text=rendered(_source(name), titled=True))
