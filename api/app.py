@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from importlib import import_module
+from itertools import chain
 from pkgutil import walk_packages
 
 from fastapi import APIRouter, FastAPI
-from starlette.routing import BaseRoute
+from fastapi.routing import APIRoute
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from deadheat.api import errors, openapi, pages, routes
@@ -34,16 +35,20 @@ dates are in UTC; names ending in `_ns` are nanoseconds.
 """
 
 
-def _found_routes() -> Iterator[BaseRoute]:
-    """Yield the routes of every module in `api/routes` and `api/pages` that has a `router`. Pages are left out of the
-    API's document. No two modules may answer the same path, because only their names would decide which comes first.
+API = ("/v1/", "/healthz", "/readyz", "/metrics")
+"""The beginnings of the API's addresses; all others are pages."""
+
+
+def _found_routes() -> Iterator[APIRoute]:
+    """Yield the routes of every router in a module of `api/routes` and `api/pages`. The API's document has those of the
+    API alone. No two modules may answer the same path, because only their names would decide which comes first.
     """
     for package in (routes, pages):
         for found in walk_packages(package.__path__, f"{package.__name__}."):
-            router: APIRouter | None = getattr(import_module(found.name), "router", None)
-            for route in router.routes if router else ():
-                if package is pages:
-                    route.include_in_schema = False  # type: ignore[attr-defined]  # routers hold only `APIRoute`s
+            routers = [each for each in vars(import_module(found.name)).values() if isinstance(each, APIRouter)]
+            for route in chain.from_iterable(router.routes for router in routers):
+                assert isinstance(route, APIRoute), "routers hold nothing else"
+                route.include_in_schema = route.path.startswith(API)
                 yield route
 
 
