@@ -33,7 +33,7 @@ from deadheat.league.service.rankings.standings import Leaderboard, newest_snaps
 
 if TYPE_CHECKING:
     from deadheat.api.edge.openid import Provider
-    from deadheat.api.schemas.environment import Readiness
+    from deadheat.api.routes.environment import Readiness
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.pages.board import entered
 from deadheat.api.pages.render import everyones, first_of, game_title, render
-from deadheat.api.schemas import environment as schemas
+from deadheat.api.routes import environment as schemas
 from deadheat.api.schemas.base import RowId
 from deadheat.engine.games import GAMES
 from deadheat.league.errors import NotFound

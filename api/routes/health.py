@@ -16,7 +16,7 @@ from starlette.responses import PlainTextResponse
 from deadheat.api import metrics
 from deadheat.api.deps import Asker, Shared
 from deadheat.api.edge.rates import host_of
-from deadheat.api.schemas.environment import Readiness
+from deadheat.api.routes.environment import Readiness
 from deadheat.api.services import Services
 from deadheat.engine.games.folder import problems
 from deadheat.league.records.hosts import Workers

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from deadheat.api.pages.pictures.timelines import MOST_MACHINES, VOID_PERCENT, Timeline
-from deadheat.api.schemas.environment import Readiness
+from deadheat.api.routes.environment import Readiness
 from deadheat.engine.figures import counted, wait
 from deadheat.engine.language import N_, _, gettext
 from deadheat.league.records.hosts import Worker
