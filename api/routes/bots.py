@@ -2,19 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Annotated, cast
+import tempfile
+from functools import partial
+from typing import Annotated, BinaryIO, cast
 
-from fastapi import APIRouter, Query, Response
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Query, Request, Response
+from pydantic import Field
+from starlette.responses import StreamingResponse
 
 from deadheat.api.deps import Asker, Id, Shared
+from deadheat.api.edge.multipart import FIELD, Received, receive_file
+from deadheat.api.edge.uploading import takes_upload
+from deadheat.api.replays import A_FILE, JSON_LINES, record_file, uploaded_file
 from deadheat.api.schemas import bots as schemas
 from deadheat.api.schemas.base import Items, RowId
-from deadheat.league.records.bots import Bot
+from deadheat.api.schemas.base import Query as QueryModel
+from deadheat.api.services import Services
+from deadheat.league import uploads
+from deadheat.league.records.bots import Bot, BuildLog, Version
 from deadheat.league.service.bots import bots
-from deadheat.league.service.bots.bots import bot_info, bots_of
+from deadheat.league.service.bots.bots import (
+    add_version,
+    bot_info,
+    bots_of,
+    build_log,
+    may_upload,
+    trial_of,
+    version_info,
+    versions_of,
+)
+from deadheat.league.service.bots.environments import installed_languages
 from deadheat.league.service.duels.views import panel_results
+from deadheat.league.service.jobs.builds import BUILDS
+from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons import bot_changes
 from deadheat.league.service.seasons.bot_changes import BotChange
+from deadheat.league.service.seasons.entries import check_wish
 
 router = APIRouter(prefix="/v1/bots", tags=["bots"])
 
@@ -58,5 +82,121 @@ def change_bot(shared: Shared, asker: Asker, bot_id: Id, body: schemas.BotChange
     against it. While it is in no season, also give it to one of your teams or (as that team's captain) back to
     its creator. Fields that are left out stay as they are.
     """
-    change = cast(BotChange, body.model_dump(exclude_unset=True))
+    change = cast("BotChange", body.model_dump(exclude_unset=True))
     return shared.change(bot_changes.change_bot, asker, bot_id, **change)
+
+
+versions_router = APIRouter(prefix="/v1/bots/{bot_id}/versions", tags=["versions"])
+
+_FORM = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": [FIELD],
+                    "additionalProperties": False,
+                    "properties": {
+                        FIELD: {
+                            "type": "string",
+                            "format": "binary",
+                            "description": "One source file (bot.py, bot.c, Main.java, ...) or a zip with main.py, "
+                            "main.c, Main.java, ... or a deadheat.toml at its root; `/v1/environment` lists them all.",
+                        }
+                    },
+                }
+            }
+        },
+    }
+}
+
+
+class Wish(QueryModel):
+    """The query of an upload."""
+
+    season: RowId | None = Field(default=None, description="The season that the bot enters once the version is ready.")
+
+
+def uploadable_bot(shared: Shared, asker: Asker, bot_id: Id) -> int:
+    """Return the bot's id before any of the body is read. Raises NotFound, OverQuota."""
+    shared.read(may_upload, asker, bot_id)
+    return bot_id
+
+
+@versions_router.post(
+    "",
+    status_code=202,
+    responses={
+        **{status: {} for status in (400, 401, 404, 409, 413, 415, 422)},
+        429: {"description": "Over a quota; `Retry-After` says how many seconds to wait"},
+    },
+    openapi_extra=_FORM,
+)
+@takes_upload
+async def upload_version(
+    shared: Shared,
+    asker: Asker,
+    bot_id: Annotated[int, Depends(uploadable_bot)],
+    request: Request,
+    response: Response,
+    wish: Annotated[Wish, Query()],
+) -> Version:
+    """Upload a version. It is built next: poll the address in `Location`."""
+    if wish.season is not None:
+        await to_thread.run_sync(shared.change, check_wish, asker, wish.season, bot_id)
+    async with shared.room.take(asker.id, request):
+        with tempfile.TemporaryFile() as file:
+            received = await receive_file(request, file, shared.settings.upload_limit_bytes)
+            taking_in = partial(accept_upload, shared, asker, bot_id, cast("BinaryIO", file), received, wish.season)
+            version = await to_thread.run_sync(taking_in, limiter=shared.taking_in)
+    response.headers["Location"] = f"/v1/bots/{bot_id}/versions/{version.number}"
+    return version
+
+
+@versions_router.get("", responses={401: {}, 404: {}})
+def list_versions(shared: Shared, asker: Asker, bot_id: Id) -> Items[Version]:
+    """List the newest hundred versions of a bot."""
+    return Items[Version](items=shared.read(versions_of, asker, bot_id))
+
+
+@versions_router.get("/{number}", responses={401: {}, 404: {}})
+def get_version(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Version:
+    """Return a version and its state."""
+    return shared.read(version_info, asker, bot_id, number)
+
+
+@versions_router.get("/{number}/log", responses={401: {}, 404: {}})
+def get_build_log(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> BuildLog:
+    """Return the output of the build and the trial match, and failures of the service."""
+    return shared.read(build_log, asker, bot_id, number)
+
+
+@versions_router.get(
+    "/{number}/trial", response_class=StreamingResponse, responses={200: {**JSON_LINES}, 401: {}, 404: {}}
+)
+def get_trial(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Response:
+    """Return the transcript of the trial match against the house bot."""
+    sha256 = shared.read(trial_of, asker, bot_id, number)
+    return record_file(shared, sha256, f"trial-{bot_id}-{number}.jsonl")
+
+
+@versions_router.get(
+    "/{number}/source", response_class=StreamingResponse, responses={200: {**A_FILE}, 401: {}, 404: {}}
+)
+def get_source(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Response:
+    """Return the upload, byte for byte."""
+    version = shared.read(version_info, asker, bot_id, number)
+    name = f"bot-{bot_id}-version-{number}"
+    return uploaded_file(shared, version.sha256, version.size_bytes, version.filename, name)
+
+
+def accept_upload(
+    shared: Services, asker: Person, bot_id: int, file: BinaryIO, received: Received, enters_id: int | None = None
+) -> Version:
+    """Inspect and store an upload, commit, and only then tell a worker."""
+    installed = shared.read(installed_languages)
+    upload = uploads.accept(file, received.filename, received.sha256, shared.settings, shared.blobs, installed)
+    version = shared.change(add_version, asker, bot_id, upload, enters_id)
+    shared.nudge(BUILDS, version.id)
+    return version

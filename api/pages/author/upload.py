@@ -16,7 +16,7 @@ from deadheat.api.edge import sessions
 from deadheat.api.edge.multipart import receive_file
 from deadheat.api.edge.uploading import takes_upload
 from deadheat.api.pages import forms
-from deadheat.api.routes.versions import accept_upload
+from deadheat.api.routes.bots import accept_upload
 from deadheat.api.schemas import bots as schemas
 from deadheat.api.schemas.entries import EntryRequest
 from deadheat.api.services import Services
@@ -87,7 +87,7 @@ async def upload(
             sessions.must_match(visit.secret, received.fields.get(sessions.CSRF_FIELD))
 
             def act() -> Response:
-                version = accept_upload(shared, visit.person, bot_id, cast(BinaryIO, file), received)
+                version = accept_upload(shared, visit.person, bot_id, cast("BinaryIO", file), received)
                 return forms.onward(f"/bots/{bot_id}/versions/{version.number}")
 
             taking_in = partial(forms.attempt, "upload", {}, act, partial(_workshop, shared, visit, bot_id))
