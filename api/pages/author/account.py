@@ -14,9 +14,9 @@ from deadheat.api.edge.rates import address
 from deadheat.api.pages import forms
 from deadheat.api.pages.people import courses
 from deadheat.api.pages.render import game_title
-from deadheat.api.routes.people.tokens import checked_person
+from deadheat.api.routes.people import users as schemas
+from deadheat.api.routes.people.users import checked_person
 from deadheat.api.schemas import base
-from deadheat.api.schemas import people as schemas
 from deadheat.api.schemas.bots import BotRequest
 from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
