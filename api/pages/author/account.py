@@ -14,10 +14,10 @@ from deadheat.api.edge.rates import address
 from deadheat.api.pages import forms
 from deadheat.api.pages.people import courses
 from deadheat.api.pages.render import game_title
-from deadheat.api.routes.people import users as schemas
-from deadheat.api.routes.people.users import checked_person
+from deadheat.api.routes import people as schemas
+from deadheat.api.routes.bots import BotRequest
+from deadheat.api.routes.people import checked_person
 from deadheat.api.schemas import base
-from deadheat.api.schemas.bots import BotRequest
 from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
 from deadheat.engine.language import N_, _, gettext, ngettext

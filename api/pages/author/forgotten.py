@@ -9,7 +9,7 @@ from starlette.background import BackgroundTask
 
 from deadheat.api.deps import Shared
 from deadheat.api.pages.forms import Complaint, Fields, Sent, checked, onward, posting, private
-from deadheat.api.routes.people.users import Password
+from deadheat.api.routes.people import Password
 from deadheat.api.schemas import base
 from deadheat.api.services import Services
 from deadheat.engine.language import _

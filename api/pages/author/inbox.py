@@ -11,7 +11,7 @@ from deadheat.api.pages.forms import Submitted, Visiting, checked, onward, priva
 from deadheat.api.pages.people import courses
 from deadheat.api.pages.pictures.charts import trend
 from deadheat.api.pages.render import ROWS, first_of
-from deadheat.api.routes.people.users import ReadRequest
+from deadheat.api.routes.people import ReadRequest
 from deadheat.league.service.bots.bots import bots_of
 from deadheat.league.service.people import notices
 from deadheat.league.service.rankings.history import trends

@@ -13,7 +13,7 @@ from deadheat.api.errors import STATUS
 from deadheat.api.pages import forms
 from deadheat.api.pages.author import account
 from deadheat.api.pages.author.account import Next, begin, confirm
-from deadheat.api.routes.people.users import NewAuthor
+from deadheat.api.routes.people import NewAuthor
 from deadheat.api.services import Services
 from deadheat.engine.language import N_, _, gettext
 from deadheat.league.database import now

@@ -1,4 +1,4 @@
-"""Sign-up, and the token's owner."""
+"""Accounts, their secrets, teams and notices."""
 
 from __future__ import annotations
 
