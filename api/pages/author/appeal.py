@@ -8,8 +8,8 @@ from fastapi import APIRouter, Response
 
 from deadheat.api.deps import Id, Shared
 from deadheat.api.pages.forms import Complaint, Submitted, Visit, Visiting, checked, onward, posting, private
-from deadheat.api.routes.appeals import open_appeal, withdraw_appeal
-from deadheat.api.schemas import rulings as shapes
+from deadheat.api.routes import rulings as shapes
+from deadheat.api.routes.rulings import open_appeal, withdraw_appeal
 from deadheat.api.services import Services
 from deadheat.league.service.rulings.appeals import appeals
 from deadheat.league.service.views.matches import match_detail

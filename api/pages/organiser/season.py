@@ -18,10 +18,10 @@ from deadheat.api.pages.organiser.done import STATE, done, to_season
 from deadheat.api.pages.organiser.timetable import steps
 from deadheat.api.pages.render import game_title
 from deadheat.api.routes import rulings
+from deadheat.api.routes import rulings as shapes
 from deadheat.api.routes.season import seasons as api_seasons
 from deadheat.api.routes.season.entries import change_entry
 from deadheat.api.schemas import base
-from deadheat.api.schemas import rulings as shapes
 from deadheat.api.schemas import seasons as schemas
 from deadheat.api.schemas.entries import EntryChange
 from deadheat.api.services import Services
