@@ -12,9 +12,8 @@ from markupsafe import Markup
 from deadheat.api.deps import Id, Shared, Viewer
 from deadheat.api.edge.caching import NOWHERE
 from deadheat.api.edge.middleware import POLICY
-from deadheat.api.live import Telling, telling
 from deadheat.api.pages.render import render
-from deadheat.api.replays import VERSION, transcript_of
+from deadheat.api.routes.replays import VERSION, Telling, telling, transcript_of
 from deadheat.api.services import Body, Services
 from deadheat.engine.language import N_, _, gettext, language
 from deadheat.engine.scenes import scenes

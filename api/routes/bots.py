@@ -15,7 +15,7 @@ from starlette.responses import StreamingResponse
 from deadheat.api.deps import Asker, Id, Shared
 from deadheat.api.edge.multipart import FIELD, Received, receive_file
 from deadheat.api.edge.uploading import takes_upload
-from deadheat.api.replays import A_FILE, JSON_LINES, record_file, uploaded_file
+from deadheat.api.routes.replays import A_FILE, JSON_LINES, record_file, uploaded_file
 from deadheat.api.schemas.base import Input, Items, Name, RowId
 from deadheat.api.schemas.base import Query as QueryModel
 from deadheat.api.services import Services
@@ -23,7 +23,6 @@ from deadheat.engine.games import GAMES
 from deadheat.league import uploads
 from deadheat.league.records.bots import Bot, BuildLog, Version
 from deadheat.league.records.panels import PanelResult
-from deadheat.league.service.bots import bots
 from deadheat.league.service.bots import bots
 from deadheat.league.service.bots.environments import installed_languages
 from deadheat.league.service.duels.views import panel_results

@@ -8,9 +8,9 @@ from fastapi import APIRouter, Query, Response
 
 from deadheat.api.deps import REFUSED, Asker, Id, Shared, Viewer
 from deadheat.api.edge.caching import NOWHERE
+from deadheat.api.routes.matches import Matches
 from deadheat.api.schemas import base
 from deadheat.api.schemas import challenges as schemas
-from deadheat.api.schemas.matches import Matches
 from deadheat.league.records.challenges import AskedChallenge
 from deadheat.league.service.duels import requests, views
 from deadheat.league.service.views.matches import matches

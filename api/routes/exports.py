@@ -15,7 +15,7 @@ from starlette.responses import StreamingResponse
 
 from deadheat.api.cursors import MAX_ID
 from deadheat.api.deps import Id, Shared
-from deadheat.api.replays import A_FILE, uploaded_file
+from deadheat.api.routes.replays import A_FILE, uploaded_file
 from deadheat.api.services import Services
 from deadheat.league.service.exports.pages import Row, Scope
 from deadheat.league.service.exports.sources import public_source

@@ -8,9 +8,9 @@ from fastapi import APIRouter, Query
 from pydantic import Field, StringConstraints, model_validator
 
 from deadheat.api.deps import REFUSED, Asker, Id, Number, Shared
+from deadheat.api.routes.matches import HeldMatches
 from deadheat.api.schemas import base
 from deadheat.api.schemas.base import PAGE_LIMIT, Input, Items, RowId
-from deadheat.api.schemas.matches import HeldMatches
 from deadheat.league.records.rulings import Announcement, Appeal, AuditRecord, Rejudged, RuledOn, VersionVoids
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.people import announcements as league_announcements

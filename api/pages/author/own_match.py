@@ -16,7 +16,7 @@ from fastapi import APIRouter, Path, Response
 from deadheat.api.deps import Id, Shared
 from deadheat.api.pages.forms import Visiting, private
 from deadheat.api.pages.render import grouped_points
-from deadheat.api.replays import transcript_of
+from deadheat.api.routes.replays import transcript_of
 from deadheat.engine.core import Fault
 from deadheat.engine.figures import duration, limit, seat_number
 from deadheat.engine.language import N_, _

@@ -28,7 +28,7 @@ from deadheat.league.states import MatchState
 router = APIRouter()
 
 VERSION = 4
-"""The version of the drawing (see `api.replays.VERSION`)."""
+"""The version of the drawing (see `api.routes.replays.VERSION`)."""
 
 WIDTH, HEIGHT = 1200, 630
 """The size requested by services that show such pictures."""

@@ -23,10 +23,10 @@ from fastapi.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
 from deadheat.api.deps import Id, Number, Shared
-from deadheat.api.exhibitions import advice_of, moves_of, told_of, told_table, untimed, untimed_document
 from deadheat.api.pages import forms
 from deadheat.api.pages.player.turns import seats_differ, turn_of
 from deadheat.api.pages.texts.markdown import rules_address, rules_for_people
+from deadheat.api.routes.exhibitions import advice_of, moves_of, told_of, told_table, untimed, untimed_document
 from deadheat.api.services import Services
 from deadheat.api.streams import Streams
 from deadheat.engine.advice import ADVISERS
