@@ -14,7 +14,7 @@ import pytest
 from deadheat.api.pages.author import appeal
 from deadheat.api.pages.organiser import desk
 from deadheat.api.pages.organiser import season as season_pages
-from deadheat.api.schemas import seasons as schemas
+from deadheat.api.routes.season import seasons as schemas
 from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.people.person import Person

@@ -18,7 +18,7 @@ from deadheat.api.edge.uploading import takes_upload
 from deadheat.api.pages import forms
 from deadheat.api.routes import bots as schemas
 from deadheat.api.routes.bots import accept_upload
-from deadheat.api.schemas.entries import EntryRequest
+from deadheat.api.routes.season.entries import EntryRequest
 from deadheat.api.services import Services
 from deadheat.league.service.bots.bots import bot_info, build_log, may_upload, version_info, versions_of
 from deadheat.league.service.bots.environments import installed_languages

@@ -20,10 +20,9 @@ from deadheat.api.pages.render import game_title
 from deadheat.api.routes import rulings
 from deadheat.api.routes import rulings as shapes
 from deadheat.api.routes.season import seasons as api_seasons
-from deadheat.api.routes.season.entries import change_entry
+from deadheat.api.routes.season import seasons as schemas
+from deadheat.api.routes.season.entries import EntryChange, change_entry
 from deadheat.api.schemas import base
-from deadheat.api.schemas import seasons as schemas
-from deadheat.api.schemas.entries import EntryChange
 from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
 from deadheat.engine.language import _, gettext

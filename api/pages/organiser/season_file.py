@@ -15,8 +15,7 @@ from deadheat.api.deps import Number, Shared
 from deadheat.api.pages.forms import Complaint, Posted, Submitted, Visit, Visiting, checked, posting, private
 from deadheat.api.pages.organiser.done import to_season
 from deadheat.api.pages.organiser.timetable import steps
-from deadheat.api.routes.season.season_files import declare
-from deadheat.api.schemas.seasons import SeasonFileRequest
+from deadheat.api.routes.season.seasons import SeasonFileRequest, declare
 from deadheat.api.services import SITE, Services
 from deadheat.engine.games import GAMES
 from deadheat.league.database import now
