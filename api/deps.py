@@ -8,9 +8,8 @@ from fastapi import Depends, Path, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from fastapi.security.utils import get_authorization_scheme_param
 
-from deadheat.api.cursors import MAX_ID
 from deadheat.api.edge import sessions
-from deadheat.api.schemas.base import PLAIN, RowId
+from deadheat.api.schemas.base import MAX_ID, PLAIN, RowId
 from deadheat.api.services import Services
 from deadheat.league.errors import BadToken
 from deadheat.league.service.people import access

@@ -11,9 +11,9 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query
 from sqlmodel import Session
 
-from deadheat.api.cursors import read_cursor, write_cursor
 from deadheat.api.deps import Shared
 from deadheat.api.pages.render import everyones, render
+from deadheat.api.schemas.base import read_cursor, write_cursor
 from deadheat.engine.language import N_, gettext
 from deadheat.league.records.rulings import AuditRecord
 from deadheat.league.service.ground.audit import SYSTEM, audit_log, subject_names, subjects_named

@@ -13,9 +13,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 from starlette.responses import StreamingResponse
 
-from deadheat.api.cursors import MAX_ID
 from deadheat.api.deps import Id, Shared
 from deadheat.api.routes.replays import A_FILE, uploaded_file
+from deadheat.api.schemas.base import MAX_ID
 from deadheat.api.services import Services
 from deadheat.league.service.exports.pages import Row, Scope
 from deadheat.league.service.exports.sources import public_source

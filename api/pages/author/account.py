@@ -1,4 +1,4 @@
-"""Signing up, in and out, and the visitor's own account: bots, teams, tokens, browsers, password."""
+"""Signing up, in and out, a forgotten password, and the account: bots, teams, tokens, browsers, password."""
 
 from __future__ import annotations
 
@@ -7,24 +7,26 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel
+from starlette.background import BackgroundTask
 
 from deadheat.api.deps import Id, Shared
 from deadheat.api.edge import sessions
 from deadheat.api.edge.rates import address
 from deadheat.api.pages import forms
+from deadheat.api.pages.forms import Complaint, Fields, Sent, checked, onward, posting, private
 from deadheat.api.pages.people import courses
 from deadheat.api.pages.render import game_title
 from deadheat.api.routes import people as schemas
 from deadheat.api.routes.bots import BotRequest
-from deadheat.api.routes.people import checked_person
+from deadheat.api.routes.people import Password, checked_person
 from deadheat.api.schemas import base
 from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
 from deadheat.engine.language import N_, _, gettext, ngettext
 from deadheat.league.database import now
-from deadheat.league.errors import BadSetting, SignInAgain
+from deadheat.league.errors import BadSetting, NotFound, SignInAgain
 from deadheat.league.service.bots import bots
-from deadheat.league.service.people import access, teams, users
+from deadheat.league.service.people import access, forgotten, teams, users
 from deadheat.league.service.people.identities import FRESH, has_password, is_linked
 from deadheat.league.service.people.newcomers import newcomer_rule
 from deadheat.league.service.people.person import Person
@@ -278,3 +280,60 @@ def begin(shared: Services, request: Request, person: Person, path: str, passwor
     answer = forms.onward(path)
     sessions.keep(answer, request, shared.settings, issued)
     return answer
+
+
+class ResetLink(base.Query):
+    channel: base.RowId
+    until: Annotated[int, Query(ge=0, le=2**40)]
+    token: Annotated[str, Query(max_length=64)]
+
+
+class ResetForm(ResetLink):
+    password: Password
+
+
+def _ask(shared: Services, complaint: Complaint | None = None, *, asked: bool = False, **_given: Any) -> Response:
+    if not shared.settings.smtp_url:
+        raise NotFound("page", "/forgotten", _("This league sends no mail. Ask its administrators for a new password."))
+    return private(shared, "forgotten.html", None, complaint, asked=asked)
+
+
+@router.get("/forgotten")
+def ask_page(shared: Shared) -> Response:
+    return _ask(shared)
+
+
+@router.post("/forgotten")
+@posting("forgotten", _ask)
+def ask(shared: Shared, request: Request, sent: Sent) -> Response:
+    """Send a link after the answer, so that the response time reveals nothing."""
+    name = sent.get("name", "").strip()[:254]
+    answer = _ask(shared, asked=True)  # first, so that nothing is counted where no mail is sent
+    shared.rates.forgotten(request, name)
+    answer.background = BackgroundTask(shared.change, forgotten.ask_for_link, name)
+    return answer
+
+
+@router.get("/reset")
+def reset_page(shared: Shared, link: Annotated[ResetLink, Query()]) -> Response:
+    return _reset(shared, link)
+
+
+def _reset_again(complaint: Complaint, shared: Services, sent: Fields, **_: Any) -> Response:
+    link = {name: sent.get(name, "") for name in ResetLink.model_fields}
+    return _reset(shared, checked(ResetLink, link), complaint)
+
+
+@router.post("/reset")
+@posting("reset", _reset_again)
+def reset(shared: Shared, request: Request, sent: Sent) -> Response:
+    """Set a new password. Every browser is signed out, and every token ends."""
+    shared.rates.sign_up(request)  # counts as a sign-up, because it may be a guess and costs a hash
+    body = checked(ResetForm, {name: sent.get(name, "") for name in ResetForm.model_fields})
+    shared.change(forgotten.reset_password, body.channel, body.until, body.token, body.password)
+    return onward("/sign-in")
+
+
+def _reset(shared: Services, link: ResetLink, complaint: Complaint | None = None) -> Response:
+    owner = shared.read(forgotten.owner_of_link, link.channel, link.until, link.token)
+    return private(shared, "reset.html", None, complaint, link=link, owner=owner.name)

@@ -1,19 +1,39 @@
-"""The inbox: notices of events that concern its owner; and the visitor's bots with their places and unread notices,
-which a script shows on the home page.
+"""Notices: the inbox, the webhooks and addresses to which they are sent, the pages behind links in messages, and what a
+script shows a visitor on the home page. A link alone proves the right to confirm an address or stop messages to it.
 """
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from typing import Annotated, Any
 
-from deadheat.api.deps import Number, Shared
-from deadheat.api.pages.forms import Submitted, Visiting, checked, onward, private
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import BaseModel
+
+from deadheat.api.deps import Id, Number, Shared
+from deadheat.api.pages.author.account import confirm, password_in
+from deadheat.api.pages.forms import (
+    Complaint,
+    Present,
+    Sent,
+    Submitted,
+    Visit,
+    Visiting,
+    checked,
+    onward,
+    posting,
+    private,
+)
 from deadheat.api.pages.people import courses
 from deadheat.api.pages.pictures.charts import trend
 from deadheat.api.pages.render import ROWS, first_of
 from deadheat.api.routes.people import ReadRequest
+from deadheat.api.schemas import base
+from deadheat.api.services import Services
 from deadheat.league.service.bots.bots import bots_of
-from deadheat.league.service.people import notices
+from deadheat.league.service.people import channels, notices
+from deadheat.league.service.people.channels import Link
+from deadheat.league.service.people.identities import has_password
+from deadheat.league.service.people.users import must_still_open
 from deadheat.league.service.rankings.history import trends
 
 router = APIRouter()
@@ -49,3 +69,81 @@ def mine(shared: Shared, visit: Visiting) -> Response:
             way = None if part is None else trend(trends(session, part.season_id, [bot.id]).get(bot.id, []))
             lines.append((bot, part, row, ranked, way))
     return private(shared, "mine.html", visit, None, lines=lines, notices=unread)
+
+
+HERE = "/account/webhooks"
+
+VERBS = {"remove": channels.remove_channel, "switch-on": channels.switch_on, "test": channels.send_test}
+
+
+class WebhookForm(BaseModel):
+    url: str
+
+
+class AddressForm(BaseModel):
+    address: str
+
+
+def _page(shared: Services, visit: Visit, complaint: Complaint | None = None, secret: str = "", **_: Any) -> Response:
+    with shared.db.reading() as session:
+        found, sent = channels.channels(session, visit.person), channels.deliveries(session, visit.person)
+        by_password = has_password(session, visit.person)
+    told = {"webhooks": found, "deliveries": sent, "secret": secret, "by_password": by_password}
+    return private(shared, "webhooks.html", visit, complaint, mail=bool(shared.settings.smtp_url), **told)
+
+
+@router.get("/account/webhooks")
+def webhooks(shared: Shared, visit: Visiting) -> Response:
+    return _page(shared, visit)
+
+
+@router.post("/account/webhooks")
+@posting("webhook", _page)
+def add(shared: Shared, request: Request, posted: Submitted) -> Response:
+    """Add a webhook. The answer is the page itself: the secret is shown once and must not be in an address or store."""
+    body = checked(WebhookForm, posted.fields)
+    person = confirm(shared, request, posted)
+    with shared.db.transaction() as session:
+        must_still_open(session, person, password_in(posted))
+        _, secret = channels.add_webhook(session, person, body.url.strip())
+    return _page(shared, posted.visit, secret=secret)
+
+
+@router.post("/account/webhooks/mail")
+@posting("mail", _page)
+def add_address(shared: Shared, request: Request, posted: Submitted) -> Response:
+    """Add an e-mail address, and send a link to it. The password is required, because mail can replace it."""
+    body = checked(AddressForm, posted.fields)
+    person = confirm(shared, request, posted)
+    shared.rates.confirmation(person.id, body.address.strip())
+    with shared.db.transaction() as session:
+        must_still_open(session, person, password_in(posted))
+        channels.add_address(session, person, body.address.strip())
+    return onward(HERE)
+
+
+@router.post("/account/webhooks/{channel_id}/{verb}")
+def change(shared: Shared, posted: Submitted, channel_id: Id, verb: str) -> Response:
+    if verb in VERBS:
+        shared.change(VERBS[verb], posted.visit.person, channel_id)
+    return onward(HERE)
+
+
+class Token(base.Query):
+    channel: base.RowId
+    token: Annotated[str, Query(max_length=64)]
+
+
+@router.get("/mail/{link}")
+def ask(shared: Shared, visit: Present, link: Link, given: Annotated[Token, Query()]) -> Response:
+    """Ask for confirmation: opening a link changes nothing, because mail servers open links, too."""
+    address = shared.read(channels.address_of, link, given.channel, given.token)
+    return private(shared, "mail.html", visit, None, link=link.value, address=address, given=given)
+
+
+@router.post("/mail/{link}")
+def act(shared: Shared, visit: Present, sent: Sent, link: Link) -> Response:
+    """Confirm the address, or remove it."""
+    given = checked(Token, {name: sent.get(name, "") for name in ("channel", "token")})
+    shared.change(channels.follow_link, link, given.channel, given.token)
+    return onward("/account/webhooks" if visit else "/")

@@ -13,7 +13,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
-from deadheat.api.cursors import MAX_ID
 from deadheat.api.deps import Id, Shared
 from deadheat.api.pages.forms import Complaint, Submitted, Visit, Visiting, checked, onward, posting, private
 from deadheat.api.pages.match import ended
@@ -22,6 +21,7 @@ from deadheat.api.routes import rulings as api_announcements
 from deadheat.api.routes import rulings as api_appeals
 from deadheat.api.routes import rulings as shapes
 from deadheat.api.schemas import base
+from deadheat.api.schemas.base import MAX_ID
 from deadheat.api.services import Services
 from deadheat.engine.language import N_, _, gettext
 from deadheat.league.service.people.announcements import announcements

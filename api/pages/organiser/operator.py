@@ -14,10 +14,9 @@ from deadheat.api.edge.rates import host_of
 from deadheat.api.pages.forms import Complaint, NameForm, Submitted, Visit, Visiting, checked, onward, posting, private
 from deadheat.api.pages.organiser.verdict import PARTS, State, healthy, troubles
 from deadheat.api.pages.pictures.timelines import timelines
-from deadheat.api.pages.timeouts import course, heat_map
+from deadheat.api.pages.timeouts import course, found, heat_map
 from deadheat.api.routes import rulings as shapes
 from deadheat.api.routes.health import readiness
-from deadheat.api.routes.timeouts import found
 from deadheat.api.services import Services
 from deadheat.engine.games.folder import problems
 from deadheat.league.database import now
