@@ -12,7 +12,7 @@ from sqlmodel import Session
 
 from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.pages.board import met as line_of
-from deadheat.api.pages.people import courses
+from deadheat.api.pages.lists import courses
 from deadheat.api.pages.pictures import charts
 from deadheat.api.pages.render import everyones, render
 from deadheat.api.schemas.base import RowId

@@ -32,7 +32,7 @@ from deadheat.league.service.views.news import newest_versions
 from deadheat.league.states import MatchState
 from deadheat.sandbox.languages import LANGUAGES, MANIFEST, LanguageError, Recipe, detect
 
-router = APIRouter(prefix="/games")
+router = APIRouter()
 log = logging.getLogger(__name__)
 
 TOP = 10
@@ -46,7 +46,7 @@ RECENT = 10
 """The number of newest versions and matches shown."""
 
 
-@router.get("/{name}")
+@router.get("/games/{name}")
 @everyones
 def game(shared: Shared, name: str) -> str:
     if name not in GAMES:
@@ -76,7 +76,7 @@ def game(shared: Shared, name: str) -> str:
     return render(shared, "game.html", game=GAMES[name], seasons=seasons, current=current, environment=judged, **values)
 
 
-@router.get("/{name}/kits/{kit}.zip")
+@router.get("/games/{name}/kits/{kit}.zip")
 def kit(name: str, kit: str) -> Response:
     if name not in GAMES or kit not in house_bots(name):
         raise NotFound("starter kit", kit)

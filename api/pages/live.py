@@ -5,7 +5,7 @@ Theory of operation
 -------------------
 A stream holds only a connection: no thread, no database session. All streams of a season read one value, which one of
 them renews from the database, at most every `LOOK_SECONDS`, in a thread. A process has at most `MOST_STREAMS`
-(`api.streams`). A stream ends after `STREAM_SECONDS` and the browser opens another, so a stream whose reader has
+(`Streams`). A stream ends after `STREAM_SECONDS` and the browser opens another, so a stream whose reader has
 silently gone does not stay. Without news, a stream sends a sign of life now and then, so that no proxy closes it.
 """
 
@@ -13,16 +13,56 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 
 from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.responses import StreamingResponse
 
 from deadheat.api.deps import Id, Shared
+from deadheat.api.edge.rates import address
 from deadheat.api.services import Services
-from deadheat.api.streams import Streams
 from deadheat.league.service.rankings.standings import newest_snapshot
+
+SHARE = 2
+"""One address has at most half of all streams, because a whole hall may have one."""
+
+
+class Streams:
+    """Open streams of one kind, in the event loop's thread. `retry_seconds`: when a refused client may try again."""
+
+    def __init__(self, most: int, retry_seconds: int) -> None:
+        self._most = most
+        self._retry = {"Retry-After": str(retry_seconds)}
+        self._open = Counter[str]()
+
+    @property
+    def total(self) -> int:
+        return self._open.total()
+
+    def check(self, request: Request) -> None:
+        """Raise HTTPException 429 if there is no room for another stream of this address."""
+        if self.total >= self._most:
+            raise HTTPException(429, "Too many clients are watching already; poll instead.", self._retry)
+        if self._open[address(request)] >= self._most // SHARE:
+            said = "Too many clients are watching from your address already; poll instead."
+            raise HTTPException(429, said, self._retry)
+
+    @contextmanager
+    def taken(self, request: Request) -> Iterator[None]:
+        """Count one more stream inside the block."""
+        asker = address(request)
+        self._open[asker] += 1
+        try:
+            yield
+        finally:
+            self._open[asker] -= 1
+            if not self._open[asker]:
+                del self._open[asker]
+
 
 router = APIRouter()
 

@@ -14,7 +14,7 @@ from deadheat.api.edge import sessions
 from deadheat.api.edge.rates import address
 from deadheat.api.pages import forms
 from deadheat.api.pages.forms import Complaint, Fields, Sent, checked, onward, posting, private
-from deadheat.api.pages.people import courses
+from deadheat.api.pages.lists import courses
 from deadheat.api.pages.render import game_title
 from deadheat.api.routes import people as schemas
 from deadheat.api.routes.bots import BotRequest

@@ -23,7 +23,7 @@ from deadheat.api.pages.forms import (
     posting,
     private,
 )
-from deadheat.api.pages.people import courses
+from deadheat.api.pages.lists import courses
 from deadheat.api.pages.pictures.charts import trend
 from deadheat.api.pages.render import ROWS, first_of
 from deadheat.api.routes.people import ReadRequest

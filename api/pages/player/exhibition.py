@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -24,25 +24,54 @@ from starlette.responses import StreamingResponse
 
 from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.pages import forms
-from deadheat.api.pages.player.turns import seats_differ, turn_of
+from deadheat.api.pages.live import Streams
 from deadheat.api.pages.texts.markdown import rules_address, rules_for_people
 from deadheat.api.routes.exhibitions import advice_of, moves_of, told_of, told_table, untimed, untimed_document
 from deadheat.api.services import Services
-from deadheat.api.streams import Streams
 from deadheat.engine.advice import ADVISERS
+from deadheat.engine.core import Seat
 from deadheat.engine.figures import counted
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.folder import Parts, folders
+from deadheat.engine.games.forms import Fields, Form, State, Turn, Unfilled
 from deadheat.engine.games.variants import rules
-from deadheat.engine.language import _, language
+from deadheat.engine.language import _, gettext, language
 from deadheat.engine.scenes import Scene, document_so_far, scenes_so_far
 from deadheat.league.database import now
-from deadheat.league.errors import NotFound
+from deadheat.league.errors import IllegalMove, NotFound
 from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.jobs import exhibitions
 from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
 from deadheat.league.service.jobs.exhibitions import Table
 from deadheat.league.service.views.news import ready_bots
 from deadheat.league.states import UNFINISHED
+
+FORMS: Mapping[str, Mapping[str, Form]] = Parts("forms", "FORMS")
+"""Forms by game and command."""
+
+
+def seats_differ(game: str) -> str | None:
+    """See `GameFolder`; in the reader's language. If the game is not installed here, people may choose a seat."""
+    known = folders().get(game)
+    return known.seats_differ and gettext(known.seats_differ) if known else ""
+
+
+def turn_of(game: str, prompt: str, state: State, seat: Seat) -> Turn:
+    """Return the form for the prompt. Its `line` raises IllegalMove."""
+    command = "TURN" if prompt.startswith("{") else prompt.split(" ", 1)[0]
+    form = FORMS.get(game, {}).get(command)
+    if form is None or not (folders()[game].path / "turns.html").is_file():
+        return Turn("line", lambda fields: fields.get("line", ""))
+    turn = form(prompt, state, seat)
+
+    def line(fields: Fields) -> str:
+        try:
+            return turn.line(fields)
+        except Unfilled as unfilled:
+            raise IllegalMove(str(unfilled)) from None
+
+    return replace(turn, line=line)
+
 
 router = APIRouter()
 
