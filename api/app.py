@@ -1,33 +1,81 @@
-"""The application: routes, pages, errors and middleware around one set of services."""
+"""The application: routes, pages, errors and middleware around one set of services; and its OpenAPI document, which
+describes every error as a problem document.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from importlib import import_module
 from itertools import chain
 from pkgutil import walk_packages
+from typing import Any
 
 from fastapi import APIRouter, FastAPI
+from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from deadheat.api import errors, openapi, pages, routes
+from deadheat.api import errors, pages, routes
+from deadheat.api.edge.caching import Files, GameFiles
 from deadheat.api.edge.connections import Watched
-from deadheat.api.edge.files import Files, GameFiles
 from deadheat.api.edge.languages import ReadersLanguage
 from deadheat.api.edge.middleware import FromMemory, HeadAsGet, MeasuredRequests, PlainAddresses, SecurityHeaders
-from deadheat.api.edge.rates import Rates, ReadLimit, WriteLimit
+from deadheat.api.edge.rates import FREE, Rates, ReadLimit, WriteLimit
 from deadheat.api.edge.uploading import Incoming
+from deadheat.api.errors import PROBLEM
 from deadheat.api.pages.live import News
 from deadheat.api.pages.player.exhibition import Tables
 from deadheat.api.pages.render import templates
 from deadheat.api.pages.texts import docs
+from deadheat.api.schemas.base import Problem
 from deadheat.api.services import SITE, CeleryQueue, Queue, Services
 from deadheat.league.blobs import Blobs
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from deadheat.league.service.people.access import signing_key
+
+_REF = "#/components/schemas/Problem"
+LIST = re.compile(r"(?:Items|Paged)[_[](\w+?)[]_]")
+"""The framework's name of a list, which is replaced by the plural of its items: `Items[Bot]` is Bots."""
+
+OVER = "Over a limit; Retry-After says how many seconds to wait"
+
+
+def install(app: FastAPI) -> None:
+    """Make `app.openapi` return our version of the document."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = _document(app)
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]  # the way the framework documents
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+    document: dict[str, Any] = json.loads(LIST.sub(r"\1s", json.dumps(made)))
+    schemas = document["components"]["schemas"]
+    assert len(schemas) == len(made["components"]["schemas"]), "two lists have one name"
+    schemas["Problem"] = Problem.model_json_schema()
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    for path, operations in document["paths"].items():
+        for operation in operations.values():
+            if not path.startswith(FREE):
+                operation["responses"].setdefault("429", {"description": OVER})
+            if "application/json" in operation.get("requestBody", {}).get("content", {}):
+                operation["responses"].setdefault("400", {"description": "The body is not JSON"})
+            for status, response in operation["responses"].items():
+                if status.isdigit() and int(status) >= 400 and "model" not in response and status != "503":
+                    response["content"] = {PROBLEM: {"schema": {"$ref": _REF}}}
+                    response["description"] = response.get("description") or HTTPStatus(int(status)).phrase
+    return document
+
 
 DESCRIPTION = """
 Upload bots; read seasons, matches and rankings. Errors are problem documents (RFC 9457); lists have cursors;
@@ -100,7 +148,7 @@ def create_app(
     app.mount("/static/games", GameFiles())
     app.mount("/static", Files(directory=SITE / "static"), name="static")
     errors.install(app)
-    openapi.install(app)
+    install(app)
     app.add_middleware(ReadLimit, rates=services.rates)
     app.add_middleware(PlainAddresses)
     app.add_middleware(errors.Unexpected)

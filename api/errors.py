@@ -21,7 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from deadheat.api.edge.around import Around
+from deadheat.api.edge import Around
 from deadheat.engine.language import N_, gettext
 from deadheat.league import errors
 from deadheat.league.complaints import plainly

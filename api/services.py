@@ -19,9 +19,8 @@ from sqlmodel import Session
 from starlette.responses import Response
 from starlette.types import Scope
 
-from deadheat.api.edge.multipart import MAX_FRAMING_BYTES
 from deadheat.api.edge.rates import Rates
-from deadheat.api.edge.uploading import AT_ONCE, TAKING_IN, Room
+from deadheat.api.edge.uploading import AT_ONCE, MAX_FRAMING_BYTES, TAKING_IN, Room
 from deadheat.engine.language import language
 from deadheat.league.blobs import Blobs
 from deadheat.league.config import Settings

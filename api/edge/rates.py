@@ -32,7 +32,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from deadheat.api.edge.around import Around
+from deadheat.api.edge import Around
 from deadheat.api.edge.sessions import SAFE
 from deadheat.api.errors import league_error
 from deadheat.engine.language import N_

@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from deadheat.api.deps import Shared
 from deadheat.api.pages.render import everyones, game_title, render
-from deadheat.api.pages.texts.markdown import rendered
+from deadheat.api.pages.texts.docs import rendered
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import bots_of, house_bots, protocol_of
 from deadheat.engine.games.variants import parameters

@@ -1,4 +1,4 @@
-"""The home page: a match that plays by itself, the seasons, the games, and news."""
+"""The home page: a match that plays by itself, the seasons, the games, and news; and the choice of a language."""
 
 from __future__ import annotations
 
@@ -7,16 +7,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from fastapi import APIRouter
+from fastapi import APIRouter, HTTPException, Request, Response
 from sqlmodel import Session
 
 from deadheat.api.deps import Number, Shared
+from deadheat.api.edge import sessions
+from deadheat.api.edge.languages import COOKIE, KEPT_SECONDS
+from deadheat.api.pages.forms import Present, came_from, onward
 from deadheat.api.pages.render import everyones, first_of, render
 from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
 from deadheat.league.errors import BlobsAway
+from deadheat.league.locale import LANGUAGES
 from deadheat.league.records.seasons import Season
 from deadheat.league.service.people import announcements as league_announcements
+from deadheat.league.service.people import channels
 from deadheat.league.service.seasons import seasons as league_seasons
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.service.views import overview
@@ -89,3 +94,17 @@ def _chosen(shared: Services, session: Session) -> int | None:
         except BlobsAway:
             return None
     return None
+
+
+@router.get("/language/{chosen}")
+def choose(request: Request, shared: Shared, visit: Present, chosen: str) -> Response:
+    """Store the choice in this browser, and for messages to a signed-in person, then go back."""
+    if chosen not in LANGUAGES:
+        raise HTTPException(404)
+    came = came_from(request, shared)
+    if visit is not None and came is not None:
+        shared.change(channels.speak, visit.person, chosen)
+    answer = onward(came or "/")
+    secure = sessions.is_secure(request, shared.settings)
+    answer.set_cookie(COOKIE, chosen, KEPT_SECONDS, path="/", secure=secure, httponly=True, samesite="lax")
+    return answer

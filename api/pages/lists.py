@@ -1,4 +1,4 @@
-"""Lists: games, bots, a season's participants, a game's submissions, the bots of an author or a team with their results;
+"""Lists: games, bots, participants of a season, submissions of a game, bots of an author or a team with their results;
 and the environment in which bots run.
 """
 

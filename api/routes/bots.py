@@ -13,8 +13,7 @@ from pydantic_core import PydanticCustomError
 from starlette.responses import StreamingResponse
 
 from deadheat.api.deps import Asker, Id, Shared
-from deadheat.api.edge.multipart import FIELD, Received, receive_file
-from deadheat.api.edge.uploading import takes_upload
+from deadheat.api.edge.uploading import FIELD, Received, receive_file, takes_upload
 from deadheat.api.routes.replays import A_FILE, JSON_LINES, record_file, uploaded_file
 from deadheat.api.schemas.base import Input, Items, Name, RowId
 from deadheat.api.schemas.base import Query as QueryModel

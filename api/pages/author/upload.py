@@ -13,8 +13,7 @@ from starlette.exceptions import HTTPException
 
 from deadheat.api.deps import Id, Shared
 from deadheat.api.edge import sessions
-from deadheat.api.edge.multipart import receive_file
-from deadheat.api.edge.uploading import takes_upload
+from deadheat.api.edge.uploading import receive_file, takes_upload
 from deadheat.api.pages import forms
 from deadheat.api.routes import bots as schemas
 from deadheat.api.routes.bots import accept_upload

@@ -6,8 +6,8 @@ from fastapi import APIRouter, Response
 
 from deadheat.api.deps import Id, Shared
 from deadheat.api.pages.forms import Submitted, checked, onward, posting
-from deadheat.api.pages.organiser.done import to_season
 from deadheat.api.pages.organiser.season import season_page
+from deadheat.api.pages.organiser.season_form import to_season
 from deadheat.api.routes.season import evaluations
 from deadheat.api.schemas.evaluations import EvaluationRequest
 

@@ -14,8 +14,7 @@ from starlette.exceptions import HTTPException
 from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.pages.forms import Complaint, NameForm, Posted, Submitted, Visit, Visiting, checked, posting, private
 from deadheat.api.pages.organiser import season_form
-from deadheat.api.pages.organiser.done import STATE, done, to_season
-from deadheat.api.pages.organiser.timetable import steps
+from deadheat.api.pages.organiser.season_form import STATE, done, steps, to_season
 from deadheat.api.pages.render import game_title
 from deadheat.api.routes import rulings
 from deadheat.api.routes import rulings as shapes
@@ -67,7 +66,7 @@ class Listed(base.Query):
     q: Annotated[str, Query(max_length=64)] = ""
     page: base.RowId = 1
     done: Annotated[str, Query(max_length=16)] = ""
-    """The word for what was just done (see `api.pages.organiser.done`)."""
+    """The word for what was just done (see `api.pages.organiser.season_form`)."""
     bots: schemas.Bots | None = None
     """The number of bots that the forecast assumes; None: those that have entered."""
 

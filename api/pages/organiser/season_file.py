@@ -13,8 +13,7 @@ from fastapi import APIRouter, Response
 
 from deadheat.api.deps import Number, Shared
 from deadheat.api.pages.forms import Complaint, Posted, Submitted, Visit, Visiting, checked, posting, private
-from deadheat.api.pages.organiser.done import to_season
-from deadheat.api.pages.organiser.timetable import steps
+from deadheat.api.pages.organiser.season_form import steps, to_season
 from deadheat.api.routes.season.seasons import SeasonFileRequest, declare
 from deadheat.api.services import SITE, Services
 from deadheat.engine.games import GAMES
