@@ -96,21 +96,8 @@ EXTREMES = 3
 MET_OFTEN = 4
 """The fewest matches against an opponent for it to be among the best or worst."""
 
-NOWHERE: dict[str, Any] = {
-    "near": [],
-    "compared": [],
-    "gates": [],
-    "what_ifs": [],
-    "row": None,
-    "tally": "",
-    "chart": None,
-    "course": None,
-    "times": [],
-    "failures": [],
-    "causes": {},
-    "recent_failures": [],
-    "waits": None,
-}
+_OF_SEASON = "near compared gates what_ifs row tally chart course times failures causes recent_failures waits"
+NOWHERE: dict[str, Any] = dict.fromkeys(_OF_SEASON.split(), ())
 """The page's figures for a bot without a season."""
 
 

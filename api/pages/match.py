@@ -32,7 +32,6 @@ from deadheat.engine.scenes import has_lead, scenes
 from deadheat.league.errors import WITHHELD, WrongState
 from deadheat.league.records.matches import Match, SeatView
 from deadheat.league.records.rulings import AuditRecord
-from deadheat.league.records.seasons import Season
 from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.people.person import Person
@@ -173,7 +172,8 @@ def of_season(shared: Shared, season_id: Id, before: Number = None, bot: Number 
         season = season_info(session, season_id)
         name = season.name if bot is None else f"{bot_info(session, bot).name}, {season.name}"
     turns = season.seats == 2 and has_lead(season.game)
-    return _listed(shared, f"/seasons/{season_id}", name, before, turns, season=season, bot_id=bot, show=show)
+    about = {"path": f"/seasons/{season_id}", "of": name, "season": season, "bot_id": bot, "turns": turns}
+    return _listed(shared, before, show, about, season_id=season_id, bot_id=bot)
 
 
 @router.get("/bots/{bot_id}/matches")
@@ -192,34 +192,14 @@ def of_bot(
     with shared.db.reading() as session:
         bot = bot_info(session, bot_id)
         other = None if opponent is None else bot_info(session, opponent)
-    against = None if other is None else (other.id, other.name)
-    path, turns = f"/bots/{bot_id}", has_lead(bot.game)
-    return _listed(shared, path, bot.name, before, turns, bot_id=bot_id, opponent=against, lost=lost, show=show)
+    about = {"path": f"/bots/{bot_id}", "of": bot.name, "bot_id": bot_id, "turns": has_lead(bot.game), "lost": lost}
+    about["opponent"] = None if other is None else (other.id, other.name)
+    return _listed(shared, before, show, about, bot_id=bot_id, opponent_id=opponent, lost=lost)
 
 
-def _listed(
-    shared: Services,
-    path: str,
-    name: str,
-    before: int | None,
-    turns: bool,
-    *,
-    season: Season | None = None,
-    bot_id: int | None = None,
-    opponent: tuple[int, str] | None = None,
-    lost: bool = False,
-    show: str = "",
-) -> str:
-    found = shared.read(
-        matches,
-        season_id=None if season is None else season.id,
-        bot_id=bot_id,
-        opponent_id=None if opponent is None else opponent[0],
-        lost=lost,
-        state=MatchState.DONE,
-        before=before,
-        limit=LOOKED_AT if show else ROWS + 1,
-    )
+def _listed(shared: Services, before: int | None, show: str, about: dict[str, Any], **whose: Any) -> str:
+    limit = LOOKED_AT if show else ROWS + 1
+    found = shared.read(matches, state=MatchState.DONE, before=before, limit=limit, **whose)
     if show == "faults":
         found = [match for match in found if any(seat.fault for seat in match.seats)]
     elif show == "closest":
@@ -227,9 +207,15 @@ def _listed(
     elif show == "comebacks":
         found = sorted((match for match in found if match.comeback), key=lambda match: -(match.comeback or 0))
     shown, older = first_of(found, ROWS)
-    about = {"path": path, "of": name, "season": season, "bot_id": bot_id, "opponent": opponent, "lost": lost}
-    about |= {"show": show, "turns": turns, "looked_at": LOOKED_AT, "newest": before is None}
-    return render(shared, "matches.html", matches=shown, older=None if show else older, **about)
+    values: dict[str, Any] = {
+        "season": None,
+        "opponent": None,
+        "lost": False,
+        "show": show,
+        "looked_at": LOOKED_AT,
+    } | about
+    older = None if show else older
+    return render(shared, "matches.html", matches=shown, older=older, newest=before is None, **values)
 
 
 def margin(match: Match) -> float:

@@ -63,53 +63,27 @@ def templates() -> Jinja2Templates:
     environment.policies["ext.i18n.trimmed"] = True
     # The extension adds this method:
     environment.install_gettext_callables(gettext, ngettext, newstyle=True)  # type: ignore[attr-defined]
-    environment.globals |= {
-        "_": translated,
-        "gettext": translated,
-        "language": language,
-        "LANGUAGES": LANGUAGES,
-        "script_messages": script_messages,
-        "in_words": in_words,
-        "either": either,
-        "FIXED": FIXED,
-        "ON_LADDER": ON_LADDER,
-        "bot_link": bot_link,
-        "author_link": author_link,
-    }
+    environment.globals |= {"_": translated, "gettext": translated, "FIXED": FIXED, "ON_LADDER": ON_LADDER}
+    environment.globals |= {"LANGUAGES": LANGUAGES, **_named(language, script_messages, in_words, either)}
+    environment.globals |= _named(bot_link, author_link)
+    lines = partial(visible, kept="\n\t")
     environment.filters |= {
-        "shown": shown,
-        "points": grouped_points,
-        "outcome": outcome,
-        "difference": difference,
-        "number": number,
-        "to_come": to_come,
-        "figure": figure,
-        "players": players,
-        "word": gettext,
-        "differences": differences,
         "cause": explained,
-        "game_title": game_title,
-        "game_picture": game_picture,
-        "game_file": game_file,
-        "game_style": game_style,
-        "lines": partial(visible, kept="\n\t"),
-        "ms": ms,
-        "duration": duration,
-        "counted": counted,
-        "seat_number": seat_number,
-        "minus": minus,
-        "signed": signed,
-        "limit": limit,
         "instant": moment,
-        "elo": elo,
-        "share": share,
-        "size": size,
-        "places": places,
-        "declared": declared,
-        "paragraph": paragraph,
-        **{mark.__name__: mark for mark in FILTERS},
+        "lines": lines,
+        "points": grouped_points,
+        "word": gettext,
     }
+    environment.filters |= _named(
+        counted, declared, difference, differences, duration, elo, figure, game_file, game_picture
+    )
+    environment.filters |= _named(game_style, game_title, limit, minus, ms, number, outcome, paragraph, places, players)
+    environment.filters |= _named(seat_number, share, shown, signed, size, to_come, *FILTERS)
     return Jinja2Templates(env=environment)
+
+
+def _named(*functions: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
+    return {function.__name__: function for function in functions}
 
 
 def translated(message: str, /, **values: object) -> Markup:
