@@ -17,7 +17,6 @@ from deadheat.api.pages.pictures import charts
 from deadheat.api.pages.render import everyones, render
 from deadheat.api.schemas.base import RowId
 from deadheat.api.services import Services
-from deadheat.engine.core import Fault
 from deadheat.engine.intervals import Bar, bars
 from deadheat.engine.language import N_, gettext
 from deadheat.league.beside import tally
@@ -29,7 +28,7 @@ from deadheat.league.service.rankings.history import history
 from deadheat.league.service.series.response_times import command_times
 from deadheat.league.service.views import careers
 from deadheat.league.service.views import matches as league_matches
-from deadheat.league.service.views.careers import Opponent, Part
+from deadheat.league.service.views.careers import Part
 from deadheat.league.service.views.waiting import waiting
 from deadheat.league.states import MatchState
 from deadheat.league.time_buckets import late_share
@@ -67,7 +66,9 @@ def opponents(shared: Shared, bot_id: Id, season: Number = None, page: Annotated
         info = bot_info(session, bot_id)
         part = _chosen(careers.parts_of(session, [bot_id])[bot_id], season)
         met = [] if part is None else careers.opponents(session, part.season_id, bot_id)
-    best, worst = extremes(met)
+    often = sorted((one for one in met if one.matches >= MET_OFTEN), key=lambda one: one.share, reverse=True)
+    best = [one for one in often[:EXTREMES] if one.share > 0.5]
+    worst = [one for one in often[::-1][:EXTREMES] if one.share < 0.5]
     lines = [line_of(bot_id, other) for other in met[(page - 1) * OPPONENTS : page * OPPONENTS]]
     values = {"best": best, "worst": worst, "lines": lines, "page": page, "pages": -(-len(met) // OPPONENTS)}
     return render(shared, "opponents.html", bot=info, part=part, looked_at=careers.RECENT_MATCHES, **values)
@@ -117,9 +118,15 @@ def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> d
     failures = careers.failures(session, part.season_id, bot_id)
     version_ids = [] if row is None else [row["version_id"]]
     times = command_times(session, part.season_id, version_ids)
+    causes: dict[str, Counter[int]] = {}  # by kind of fault, how often each version committed it
+    for (number, fault), count in sorted(careers.failure_counts(session, part.season_id, bot_id).items()):
+        causes.setdefault(fault.value, Counter())[number] += count
+    versions = [row] * (row is not None) + standings["unranked"].of([bot_id])
+    version_times = standings["latency"].of(versions)
+    versions.sort(key=lambda version: -version["version"])
     return {
         "near": near(row, above, below),
-        "compared": compared(standings, row, bot_id),
+        "compared": [(version, version_times.get(version["version_id"])) for version in versions],
         "gates": at_gate(session, part.season_id, bot_id, careers.MAX_VERSIONS, running=False),
         "what_ifs": [(time, [late_share(time.counts, part) for _, part in WHAT_IFS]) for time in times if time.counts],
         "row": row,
@@ -128,7 +135,7 @@ def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> d
         "course": charts.courses(evaluations.courses(session, part.season_id, [bot_id])),
         "times": times,
         "failures": failures,
-        "causes": _by_cause(careers.failure_counts(session, part.season_id, bot_id)),
+        "causes": causes,
         "waits": waiting(session, part.season_id, bot_id) if part.state.goes_on else None,
         "recent_failures": [failure for failure in failures if failure.version == part.version],
     }
@@ -146,26 +153,3 @@ def near(own: Row | None, above: Iterable[Row], below: Iterable[Row]) -> list[tu
     over, under = ([*islice(filter(is_near, islice(way, LOOKED_AT)), NEAR)] for way in (above, below))
     found = [*over[::-1], own, *under]
     return list(zip(found, bars(found), strict=True)) if len(found) > 1 else []
-
-
-def extremes(met: Sequence[Opponent]) -> tuple[list[Opponent], list[Opponent]]:
-    """Return the opponents from whom the bot took the most points, and the fewest, among those met often enough."""
-    often = sorted((one for one in met if one.matches >= MET_OFTEN), key=lambda one: one.share, reverse=True)
-    best = [one for one in often[:EXTREMES] if one.share > 0.5]
-    worst = [one for one in often[::-1][:EXTREMES] if one.share < 0.5]
-    return best, worst
-
-
-def compared(standings: Row, own: Row | None, bot_id: int) -> list[tuple[Row, Row | None]]:
-    """Return the rows of the bot's versions with games, the newest first, each with its response times."""
-    rows = [own] * (own is not None) + standings["unranked"].of([bot_id])
-    times = standings["latency"].of(rows)
-    return [(row, times.get(row["version_id"])) for row in sorted(rows, key=lambda row: -row["version"])]
-
-
-def _by_cause(counts: Mapping[tuple[int, Fault], int]) -> dict[str, Counter[int]]:
-    """Return, for each kind of fault, how often each version committed it."""
-    found: dict[str, Counter[int]] = {}
-    for (number, fault), count in sorted(counts.items()):
-        found.setdefault(fault.value, Counter())[number] += count
-    return found

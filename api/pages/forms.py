@@ -163,6 +163,11 @@ def checked(shape: type[_Shape], given: Mapping[str, Any]) -> _Shape:
         raise RequestValidationError(error.errors()) from None
 
 
+def picked(shape: type[_Shape], sent: Fields) -> _Shape:
+    """Validate those fields of the form that the shape has. Raises RequestValidationError."""
+    return checked(shape, {name: value for name, value in sent.items() if name in shape.model_fields})
+
+
 def attempt(form: str, given: Fields, act: Callable[[], Response], again: Callable[[Complaint], Response]) -> Response:
     """Carry out a form, or show its page again with the complaints."""
     try:

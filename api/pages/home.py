@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -58,7 +57,12 @@ def home(shared: Shared, before: Number = None) -> str:
     with shared.db.reading() as session:
         seasons = league_seasons.seasons(session, limit=SEASONS + 1, before=before)
         shown, older = first_of(seasons, SEASONS)
-        cards = _cards(session, shown)
+        leaders = overview.leaders(session, [season.id for season in shown])
+        cards = []
+        for season in shown:
+            steps = dated_steps(season, season.state)
+            coming = next(((name.removesuffix("_at"), at) for _, name, at in steps), None)
+            cards.append(Card(season, season.entries, leaders.get(season.id), coming))
         minute = int(time.monotonic() // 60)  # choosing takes a while
         number = None if before else shared.boards.newest_part("featured", minute, lambda: _chosen(shared, session))
         values = {
@@ -73,15 +77,6 @@ def home(shared: Shared, before: Number = None) -> str:
             "featured": None if number is None else league_matches.match_detail(session, number),
         }
     return render(shared, "home.html", older=older, newest=before is None, **values)
-
-
-def _cards(session: Session, seasons: Sequence[Season]) -> list[Card]:
-    leaders = overview.leaders(session, [season.id for season in seasons])
-    cards = []
-    for season in seasons:
-        coming = next(((name.removesuffix("_at"), at) for _, name, at in dated_steps(season, season.state)), None)
-        cards.append(Card(season, season.entries, leaders.get(season.id), coming))
-    return cards
 
 
 def _chosen(shared: Services, session: Session) -> int | None:

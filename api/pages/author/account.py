@@ -13,7 +13,6 @@ from deadheat.api.deps import Id, Shared
 from deadheat.api.edge import sessions
 from deadheat.api.edge.rates import address
 from deadheat.api.pages import forms
-from deadheat.api.pages.forms import Complaint, Fields, Sent, checked, onward, posting, private
 from deadheat.api.pages.lists import courses
 from deadheat.api.pages.render import game_title
 from deadheat.api.routes import people as schemas
@@ -144,7 +143,7 @@ def sign_up_page(shared: Shared, visit: forms.Present, next_path: Next = None) -
 @router.post("/sign-up")
 @forms.posting("sign-up", door_again("sign-up"))
 def sign_up(shared: Shared, request: Request, sent: forms.Sent) -> Response:
-    body = forms.checked(schemas.SignUp, {name: sent.get(name, "") for name in ("name", "password", "code")})
+    body = forms.picked(schemas.SignUp, sent)
     shared.rates.sign_up(request, body.code)
     person = shared.change(users.sign_up, body.name, body.password, body.code)
     shared.rates.invited(request)
@@ -292,10 +291,10 @@ class ResetForm(ResetLink):
     password: Password
 
 
-def _ask(shared: Services, complaint: Complaint | None = None, *, asked: bool = False, **_given: Any) -> Response:
+def _ask(shared: Services, complaint: forms.Complaint | None = None, *, asked: bool = False, **_given: Any) -> Response:
     if not shared.settings.smtp_url:
         raise NotFound("page", "/forgotten", _("This league sends no mail. Ask its administrators for a new password."))
-    return private(shared, "forgotten.html", None, complaint, asked=asked)
+    return forms.private(shared, "forgotten.html", None, complaint, asked=asked)
 
 
 @router.get("/forgotten")
@@ -304,8 +303,8 @@ def ask_page(shared: Shared) -> Response:
 
 
 @router.post("/forgotten")
-@posting("forgotten", _ask)
-def ask(shared: Shared, request: Request, sent: Sent) -> Response:
+@forms.posting("forgotten", _ask)
+def ask(shared: Shared, request: Request, sent: forms.Sent) -> Response:
     """Send a link after the answer, so that the response time reveals nothing."""
     name = sent.get("name", "").strip()[:254]
     answer = _ask(shared, asked=True)  # first, so that nothing is counted where no mail is sent
@@ -319,21 +318,16 @@ def reset_page(shared: Shared, link: Annotated[ResetLink, Query()]) -> Response:
     return _reset(shared, link)
 
 
-def _reset_again(complaint: Complaint, shared: Services, sent: Fields, **_: Any) -> Response:
-    link = {name: sent.get(name, "") for name in ResetLink.model_fields}
-    return _reset(shared, checked(ResetLink, link), complaint)
-
-
 @router.post("/reset")
-@posting("reset", _reset_again)
-def reset(shared: Shared, request: Request, sent: Sent) -> Response:
+@forms.posting("reset", lambda sent, **given: _reset(link=forms.picked(ResetLink, sent), **given))
+def reset(shared: Shared, request: Request, sent: forms.Sent) -> Response:
     """Set a new password. Every browser is signed out, and every token ends."""
     shared.rates.sign_up(request)  # counts as a sign-up, because it may be a guess and costs a hash
-    body = checked(ResetForm, {name: sent.get(name, "") for name in ResetForm.model_fields})
+    body = forms.picked(ResetForm, sent)
     shared.change(forgotten.reset_password, body.channel, body.until, body.token, body.password)
-    return onward("/sign-in")
+    return forms.onward("/sign-in")
 
 
-def _reset(shared: Services, link: ResetLink, complaint: Complaint | None = None) -> Response:
+def _reset(shared: Services, link: ResetLink, complaint: forms.Complaint | None = None, **_given: Any) -> Response:
     owner = shared.read(forgotten.owner_of_link, link.channel, link.until, link.token)
-    return private(shared, "reset.html", None, complaint, link=link, owner=owner.name)
+    return forms.private(shared, "reset.html", None, complaint, link=link, owner=owner.name)

@@ -10,19 +10,8 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel
 
 from deadheat.api.deps import Id, Number, Shared
+from deadheat.api.pages import forms
 from deadheat.api.pages.author.account import confirm, password_in
-from deadheat.api.pages.forms import (
-    Complaint,
-    Present,
-    Sent,
-    Submitted,
-    Visit,
-    Visiting,
-    checked,
-    onward,
-    posting,
-    private,
-)
 from deadheat.api.pages.lists import courses
 from deadheat.api.pages.pictures.charts import trend
 from deadheat.api.pages.render import ROWS, first_of
@@ -43,21 +32,21 @@ NOTICES = 3
 
 
 @router.get("/inbox")
-def inbox(shared: Shared, visit: Visiting, before: Number = None) -> Response:
+def inbox(shared: Shared, visit: forms.Visiting, before: Number = None) -> Response:
     found = shared.read(notices.inbox, visit.person, before=before, limit=ROWS + 1)
     shown, older = first_of(found, ROWS)
-    return private(shared, "inbox.html", visit, None, notices=shown, older=older)
+    return forms.private(shared, "inbox.html", visit, None, notices=shown, older=older)
 
 
 @router.post("/inbox/read")
-def mark_read(shared: Shared, posted: Submitted) -> Response:
-    up_to = checked(ReadRequest, posted.fields).up_to
+def mark_read(shared: Shared, posted: forms.Submitted) -> Response:
+    up_to = forms.checked(ReadRequest, posted.fields).up_to
     shared.change(notices.mark_read, posted.visit.person, up_to)
-    return onward("/inbox")
+    return forms.onward("/inbox")
 
 
 @router.get("/mine")
-def mine(shared: Shared, visit: Visiting) -> Response:
+def mine(shared: Shared, visit: forms.Visiting) -> Response:
     """List the visitor's bots, each in its newest season, and the newest unread notices."""
     with shared.db.reading() as session:
         bots = [bot for bot in bots_of(session, visit.person) if bot.retired_at is None][:BOTS]
@@ -68,7 +57,7 @@ def mine(shared: Shared, visit: Visiting) -> Response:
             part, row, ranked = next(iter(parts[bot.id]), (None, None, 0))
             way = None if part is None else trend(trends(session, part.season_id, [bot.id]).get(bot.id, []))
             lines.append((bot, part, row, ranked, way))
-    return private(shared, "mine.html", visit, None, lines=lines, notices=unread)
+    return forms.private(shared, "mine.html", visit, None, lines=lines, notices=unread)
 
 
 HERE = "/account/webhooks"
@@ -84,24 +73,26 @@ class AddressForm(BaseModel):
     address: str
 
 
-def _page(shared: Services, visit: Visit, complaint: Complaint | None = None, secret: str = "", **_: Any) -> Response:
+def _page(
+    shared: Services, visit: forms.Visit, complaint: forms.Complaint | None = None, secret: str = "", **_: Any
+) -> Response:
     with shared.db.reading() as session:
         found, sent = channels.channels(session, visit.person), channels.deliveries(session, visit.person)
         by_password = has_password(session, visit.person)
     told = {"webhooks": found, "deliveries": sent, "secret": secret, "by_password": by_password}
-    return private(shared, "webhooks.html", visit, complaint, mail=bool(shared.settings.smtp_url), **told)
+    return forms.private(shared, "webhooks.html", visit, complaint, mail=bool(shared.settings.smtp_url), **told)
 
 
 @router.get("/account/webhooks")
-def webhooks(shared: Shared, visit: Visiting) -> Response:
+def webhooks(shared: Shared, visit: forms.Visiting) -> Response:
     return _page(shared, visit)
 
 
 @router.post("/account/webhooks")
-@posting("webhook", _page)
-def add(shared: Shared, request: Request, posted: Submitted) -> Response:
+@forms.posting("webhook", _page)
+def add(shared: Shared, request: Request, posted: forms.Submitted) -> Response:
     """Add a webhook. The answer is the page itself: the secret is shown once and must not be in an address or store."""
-    body = checked(WebhookForm, posted.fields)
+    body = forms.checked(WebhookForm, posted.fields)
     person = confirm(shared, request, posted)
     with shared.db.transaction() as session:
         must_still_open(session, person, password_in(posted))
@@ -110,23 +101,23 @@ def add(shared: Shared, request: Request, posted: Submitted) -> Response:
 
 
 @router.post("/account/webhooks/mail")
-@posting("mail", _page)
-def add_address(shared: Shared, request: Request, posted: Submitted) -> Response:
+@forms.posting("mail", _page)
+def add_address(shared: Shared, request: Request, posted: forms.Submitted) -> Response:
     """Add an e-mail address, and send a link to it. The password is required, because mail can replace it."""
-    body = checked(AddressForm, posted.fields)
+    body = forms.checked(AddressForm, posted.fields)
     person = confirm(shared, request, posted)
     shared.rates.confirmation(person.id, body.address.strip())
     with shared.db.transaction() as session:
         must_still_open(session, person, password_in(posted))
         channels.add_address(session, person, body.address.strip())
-    return onward(HERE)
+    return forms.onward(HERE)
 
 
 @router.post("/account/webhooks/{channel_id}/{verb}")
-def change(shared: Shared, posted: Submitted, channel_id: Id, verb: str) -> Response:
+def change(shared: Shared, posted: forms.Submitted, channel_id: Id, verb: str) -> Response:
     if verb in VERBS:
         shared.change(VERBS[verb], posted.visit.person, channel_id)
-    return onward(HERE)
+    return forms.onward(HERE)
 
 
 class Token(base.Query):
@@ -135,15 +126,15 @@ class Token(base.Query):
 
 
 @router.get("/mail/{link}")
-def ask(shared: Shared, visit: Present, link: Link, given: Annotated[Token, Query()]) -> Response:
+def ask(shared: Shared, visit: forms.Present, link: Link, given: Annotated[Token, Query()]) -> Response:
     """Ask for confirmation: opening a link changes nothing, because mail servers open links, too."""
     address = shared.read(channels.address_of, link, given.channel, given.token)
-    return private(shared, "mail.html", visit, None, link=link.value, address=address, given=given)
+    return forms.private(shared, "mail.html", visit, None, link=link.value, address=address, given=given)
 
 
 @router.post("/mail/{link}")
-def act(shared: Shared, visit: Present, sent: Sent, link: Link) -> Response:
+def act(shared: Shared, visit: forms.Present, sent: forms.Sent, link: Link) -> Response:
     """Confirm the address, or remove it."""
-    given = checked(Token, {name: sent.get(name, "") for name in ("channel", "token")})
+    given = forms.picked(Token, sent)
     shared.change(channels.follow_link, link, given.channel, given.token)
-    return onward("/account/webhooks" if visit else "/")
+    return forms.onward("/account/webhooks" if visit else "/")

@@ -50,7 +50,7 @@ def start(shared: Shared, request: Request, visit: forms.Present, next_path: Nex
 def sign_up(shared: Shared, request: Request, sent: forms.Sent) -> Response:
     """Choose a name, then sign in at the provider. Refusals that are known beforehand come first."""
     _provider(shared)
-    body = forms.checked(NewAuthor, {name: sent.get(name, "") for name in ("name", "code")})
+    body = forms.picked(NewAuthor, sent)
     shared.rates.sign_up(request, body.code)
     must_be_free(body.name)
     with shared.db.reading() as session:
