@@ -71,8 +71,7 @@ def submissions(shared: Shared, name: str, before: Number = None) -> str:
     """List all versions of a game's bots, the newest first, each with its verdict."""
     if name not in GAMES:
         raise NotFound("game", name)
-    found = shared.read(newest_versions, ROWS + 1, game=name, before=before)
-    shown, older = first_of(found, ROWS)
+    shown, older = first_of(shared.read(newest_versions, ROWS + 1, game=name, before=before), ROWS)
     about = {"game": name, "title": game_title(name), "newest": before is None}
     return render(shared, "submissions.html", versions=shown, older=older, **about)
 

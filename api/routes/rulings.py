@@ -103,8 +103,7 @@ def rejudge_match(shared: Shared, asker: Asker, match_id: Id, body: Reason) -> R
     """Void a finished match, or take a held one, and replay it with the same versions and seats but different dice.
     Organisers only.
     """
-    again = shared.change(rulings.rejudge_match, asker, match_id, body.reason)
-    return Rejudged(match_id=again)
+    return Rejudged(match_id=shared.change(rulings.rejudge_match, asker, match_id, body.reason))
 
 
 @router.get("/held-matches", responses={401: {}, 403: {}})

@@ -33,15 +33,13 @@ NOTICES = 3
 
 @router.get("/inbox")
 def inbox(shared: Shared, visit: forms.Visiting, before: Number = None) -> Response:
-    found = shared.read(notices.inbox, visit.person, before=before, limit=ROWS + 1)
-    shown, older = first_of(found, ROWS)
+    shown, older = first_of(shared.read(notices.inbox, visit.person, before=before, limit=ROWS + 1), ROWS)
     return forms.private(shared, "inbox.html", visit, None, notices=shown, older=older)
 
 
 @router.post("/inbox/read")
 def mark_read(shared: Shared, posted: forms.Submitted) -> Response:
-    up_to = forms.checked(ReadRequest, posted.fields).up_to
-    shared.change(notices.mark_read, posted.visit.person, up_to)
+    shared.change(notices.mark_read, posted.visit.person, forms.checked(ReadRequest, posted.fields).up_to)
     return forms.onward("/inbox")
 
 

@@ -140,8 +140,7 @@ async def get_leaderboard(shared: Shared, season_id: Id, request: Request) -> Re
 def _body(shared: Services, season_id: int) -> Body:
     key = ("leaderboard", season_id)
     with shared.db.reading() as session:
-        newest = newest_snapshot(session, season_id)
-        kept = shared.bodies.current(key, newest)
+        kept = shared.bodies.current(key, newest_snapshot(session, season_id))
         if kept is not None:
             return kept
         board = leaderboard(session, season_id)
