@@ -92,7 +92,6 @@ OUTAGE_SECONDS = 60
 _outage_logged_at = float("-inf")
 
 NO_PAGE = N_("There is no page at this address.")
-"""The message for a mistyped address or a broken link."""
 
 
 def install(app: FastAPI) -> None:

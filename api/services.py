@@ -67,8 +67,6 @@ class CeleryQueue:
 
 
 CHECK_SECONDS = 2
-"""How long a readiness check waits for the broker."""
-
 CACHED_BODIES = 256
 KEPT_BOARDS = 8
 """The number of seasons whose newest ranking is kept. A ranking of 2,000 bots takes 1.3 MB."""

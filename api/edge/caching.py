@@ -25,8 +25,6 @@ NOWHERE = "no-store"
 """The cache policy of answers that only some may read."""
 
 VARIES = "Accept-Encoding"
-"""The request header that decides whether an answer is compressed."""
-
 _GZIP = re.compile(r"\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))")
 
 

@@ -226,7 +226,6 @@ MAX_FRAMING_BYTES = 16 * 1024
 """The most bytes that boundary lines and part headers may add to the file."""
 
 MAX_FIELD_BYTES = 256
-"""The longest field before the file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,6 @@ from deadheat.league.states import SEASON_STEPS, Role
 router = APIRouter()
 
 RECORDS = 50
-"""The number of records on one page."""
 
 PAGES = {
     N_("announcement"): "",

@@ -35,9 +35,7 @@ from deadheat.league.time_buckets import late_share
 
 router = APIRouter()
 
-RECENT = 10
-"""The number of matches shown."""
-
+RECENT_MATCHES = 10
 Row = Mapping[str, Any]
 
 
@@ -53,7 +51,7 @@ def bot(shared: Shared, bot_id: Id, season: Number = None) -> str:
         part = _chosen(parts, season or most[1])
         values = NOWHERE | ({} if part is None else _in_season(shared, session, bot_id, part))
         values["versions"] = careers.public_versions(session, bot_id)
-        values["matches"] = league_matches.matches(session, bot_id=bot_id, state=MatchState.DONE, limit=RECENT)
+        values["matches"] = league_matches.matches(session, bot_id=bot_id, state=MatchState.DONE, limit=RECENT_MATCHES)
     words = [gettext(words) for words, _ in WHAT_IFS]
     return render(shared, "bot.html", bot=info, parts=parts, part=part, career=career, what_if_words=words, **values)
 
@@ -75,7 +73,6 @@ def opponents(shared: Shared, bot_id: Id, season: Number = None, page: Annotated
 
 
 OPPONENTS = 50
-"""The number of opponents on one page."""
 
 WHAT_IFS = (
     (N_("now"), 1.0),
@@ -92,8 +89,6 @@ LOOKED_AT = 100
 """The number of rows above and below that are searched for neighbours."""
 
 EXTREMES = 3
-"""The number of best and of worst opponents shown."""
-
 MET_OFTEN = 4
 """The fewest matches against an opponent for it to be among the best or worst."""
 

@@ -42,8 +42,6 @@ MAX_FIELDS = 60
 HOME = "/account"
 
 MAX_NEXT = 500
-"""The most characters of an address to which to return after signing in."""
-
 Fields = Mapping[str, str]
 _Shape = TypeVar("_Shape", bound=BaseModel)
 

@@ -35,15 +35,12 @@ from deadheat.sandbox.languages import LANGUAGES, MANIFEST, LanguageError, Recip
 router = APIRouter()
 log = logging.getLogger(__name__)
 
-TOP = 10
-"""The number of players shown."""
+TOP_PLAYERS = 10
 SEASONS = 20
 STARTERS = ("random", "starter")
 """The house bots that serve as starters, which every game has (`engine.games.folder`)."""
-SMALLEST = "hello-"
-"""The beginning of the names of the smallest bots."""
+SMALLEST_PREFIX = "hello-"
 RECENT = 10
-"""The number of newest versions and matches shown."""
 
 
 @router.get("/games/{name}")
@@ -65,7 +62,7 @@ def game(shared: Shared, name: str) -> str:
             "matches": matches(session, season_id=current.id, state=MatchState.DONE, limit=RECENT) if current else [],
         }
     ranked = (row for row in board.standings["rows"] if row["rank"] is not None) if board else iter(())
-    top = [*islice(ranked, TOP)]
+    top = [*islice(ranked, TOP_PLAYERS)]
     values |= {
         "title": game_title(name),
         "rules": rules(name, language()),
@@ -103,7 +100,7 @@ def grouped(kits: Sequence[Kit], installed: Set[str] | None) -> Iterator[tuple[s
     """
     here = [kit for kit in kits if installed is None or kit.language.name in installed]
     first = [kit for kit in here if kit.name in STARTERS]
-    smallest = [kit for kit in here if kit.name.startswith(SMALLEST)]
+    smallest = [kit for kit in here if kit.name.startswith(SMALLEST_PREFIX)]
     yield _("To start from: legal, simple and with comments."), first
     yield _("The smallest bot, in each language."), smallest
     yield _("Stronger ones, to play against and to learn from."), [k for k in here if k not in (*first, *smallest)]

@@ -31,11 +31,7 @@ from deadheat.league.states import MatchState, dated_steps
 router = APIRouter()
 
 SEASONS = 24
-"""The number of seasons on one page."""
-
 NEWEST = 6
-"""The number of matches, running series and versions shown."""
-
 TRIED = 5
 """The most matches whose transcripts are looked for in the store before none is shown."""
 

@@ -33,8 +33,6 @@ from deadheat.league.service.views.news import newest_versions
 router = APIRouter()
 
 ROWS = 100
-"""The number of lines on one page."""
-
 Search = Annotated[str, Query(max_length=64)]
 Page = Annotated[RowId, Query(le=100_000)]
 
@@ -102,8 +100,6 @@ PICTURES = 4
 """The number of seasons for which the courses of an author's or a team's bots through the evaluations are drawn."""
 
 MOST_WAYS = 10
-"""The most bots in one of these pictures."""
-
 Course = list[tuple[Part, Mapping[str, Any] | None, int]]
 """A bot's seasons, the newest first: each with its row (None: no place) and the number of bots with a place."""
 

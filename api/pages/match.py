@@ -109,7 +109,6 @@ WORDS = {
     "match-held": N_("Match held"),
     "match-left": N_("Match left"),
 }
-"""Decisions described by their action alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +160,6 @@ Chosen = Annotated[Literal["", "closest", "comebacks", "faults"], Query()]
 """Which of the newest matches are listed: all in order, the closest or biggest turn-arounds first, or with a fault."""
 
 LOOKED_AT = 200
-"""The number of newest matches from which these are chosen."""
 
 
 @router.get("/seasons/{season_id}/matches")

@@ -46,7 +46,6 @@ from deadheat.league.states import FIXED, ON_LADDER, either
 _Item = TypeVar("_Item")
 
 MAX_SHOWN = 300
-"""The most characters of one cell."""
 
 
 @cache
@@ -120,7 +119,6 @@ def render(shared: Services, name: str, **values: Any) -> str:
 
 
 ROWS = 50
-"""The usual number of rows on one page of a list."""
 
 
 def first_of(

@@ -42,9 +42,7 @@ from deadheat.sandbox.languages import LANGUAGES
 
 router = APIRouter(prefix="/seasons/{season_id}")
 
-RECENT = 10
-"""The number of matches below the leaderboard."""
-
+RECENT_MATCHES = 10
 Row = Mapping[str, Any]
 
 
@@ -113,7 +111,7 @@ def season(shared: Shared, season_id: Id, chosen: Annotated[Chosen, Query()]) ->
             "shown": shared.boards.part(key, lambda: shown(shared, session, board, chosen, info)),
             "languages": sorted(info.languages or LANGUAGES),
             "absent": _absent(absent_bots(session, season_id), rows),
-            "matches": matches(session, season_id=season_id, state=MatchState.DONE, limit=RECENT),
+            "matches": matches(session, season_id=season_id, state=MatchState.DONE, limit=RECENT_MATCHES),
         }
     values |= {"season": info, "board": board, "rows": rows, "totals": totals, "chosen": chosen, "draws": draws}
     return render(shared, "season.html", **values)

@@ -21,8 +21,6 @@ CYCLES = 3
 """The number of cycles drawn: those in which the weakest of the three wins is clearest."""
 
 HEATS = 10
-"""The number of steps of the heat map's scale, from no points to all of them."""
-
 Row = Mapping[str, Any]
 
 

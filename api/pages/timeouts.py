@@ -55,7 +55,6 @@ TITLES = {
     Span.HOUR: N_("Late answers, last 24 hours"),
     Span.DAY: N_("Late answers, last 60 days"),
 }
-"""The chart's titles by the spans that it shows."""
 
 Chosen = Annotated[Over, Query()]
 Word = Annotated[str | None, Query(max_length=64)]

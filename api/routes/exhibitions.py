@@ -30,7 +30,6 @@ from deadheat.league.states import JobState
 log = logging.getLogger(__name__)
 
 MAX_MOVES = 3000
-"""The most rows in the page's own table."""
 
 
 def told_table(table: Table) -> str:

@@ -71,8 +71,6 @@ def list_workers(shared: Shared, asker: Asker) -> Workers:
 
 
 CHECK_SECONDS = 5
-"""A part that does not answer within this time is not ready."""
-
 _checks = ThreadPoolExecutor(max_workers=6, thread_name_prefix="readyz")
 
 

@@ -61,8 +61,6 @@ Name = Annotated[
 Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._@+:-]*$", max_length=64)]
 
 MOST_LISTED = 1000
-"""The most items that may be requested per page."""
-
 Limit = Annotated[int, Field(ge=1, le=MOST_LISTED)]
 
 PAGE_LIMIT = 100

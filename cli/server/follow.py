@@ -37,8 +37,6 @@ POLL_SECONDS = 0.5
 """The pause between two looks, for each page that the first look read."""
 
 LONGEST_AGO = datetime(2001, 1, 1, tzinfo=UTC)
-"""A time before any match."""
-
 OVERLAP = timedelta(seconds=60)
 """The longest time between writing a result and its visibility. A longer transaction would be the server's fault."""
 

@@ -20,7 +20,6 @@ DEFAULT_PROFILE = "default"
 MAX_BYTES = 1024 * 1024
 
 chosen = ContextVar("profile", default=DEFAULT_PROFILE)
-"""The name of the current profile."""
 
 
 @dataclass(frozen=True, slots=True)

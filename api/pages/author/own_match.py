@@ -45,9 +45,7 @@ from deadheat.league.service.views.matches import match_detail, own_seats
 
 router = APIRouter()
 
-EXCHANGES = 3
-"""The number of exchanges shown before the last one."""
-
+EXCHANGES_BEFORE = 3
 MAX_NOTES = 1000
 """The most notes per seat. Its stderr has all that were kept."""
 
@@ -145,7 +143,11 @@ def _own(
             evidence=tuple(_convictions(detail.attempts, number)),
             at=at,
         )
-    last = [transcript.exchanges[each] for each in last_exchanges(transcript, number, EXCHANGES)] if transcript else ()
+    last = (
+        [transcript.exchanges[each] for each in last_exchanges(transcript, number, EXCHANGES_BEFORE)]
+        if transcript
+        else ()
+    )
     return OwnSeat(
         seat=seat,
         ended=_ended(detail, number),
@@ -197,15 +199,14 @@ def _spoken(exchange: Exchange, seat: int) -> Iterator[Line]:
         yield Line(False, reply.line, time, reply.fault)
 
 
-SHOWN = 100
-"""The number of newest appeals shown about one match."""
+MOST_APPEALS = 100
 
 
 def _appeal(shared: Services, visit: Visit, match_id: int, complaint: Complaint | None = None, **_: Any) -> Response:
     with shared.db.reading() as session:
         match = match_detail(session, match_id, visit.person)
-        found = appeals(session, visit.person, match_id=match_id, limit=SHOWN)
-        own = {item.id for item in appeals(session, visit.person, match_id=match_id, own=True, limit=SHOWN)}
+        found = appeals(session, visit.person, match_id=match_id, limit=MOST_APPEALS)
+        own = {item.id for item in appeals(session, visit.person, match_id=match_id, own=True, limit=MOST_APPEALS)}
     return private(shared, "appeal.html", visit, complaint, match=match, appeals=found, own=own)
 
 

@@ -46,7 +46,6 @@ HELD = 20
 """The most held matches on the desk, the oldest ones. The desk states how many more there are."""
 
 SEASONS = 200
-"""The number of newest seasons on the desk."""
 
 MATCH_VERBS: Mapping[str, Callable[[Services, Person, int, shapes.Reason], object]] = {
     "void": rulings.void_match,

@@ -184,8 +184,6 @@ OLD_SECONDS = 120
 
 
 MOST_VOIDS = 50
-"""The most listed versions with void attempts, the least likely first."""
-
 LATELY = timedelta(hours=1)
 """How long the page's first lines name a machine after it was unfit."""
 

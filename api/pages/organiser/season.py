@@ -42,8 +42,6 @@ from deadheat.league.states import ENTERABLE, ON_LADDER, SEASON_STEPS, FinalsFor
 router = APIRouter(prefix="/desk/seasons")
 
 ENTRIES = 100
-"""The number of entries on one page of a season's list."""
-
 ENTRY_VERBS = {"withdraw": rulings.withdraw, "disqualify": rulings.disqualify, "reinstate": rulings.reinstate}
 
 

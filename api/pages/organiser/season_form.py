@@ -32,7 +32,6 @@ LINES = frozenset({"stages"})
 """Lists whose members are too long to be side by side."""
 
 NAMED = re.compile("`([a-z_]+)`")
-"""The pattern of another setting's name in a description."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +173,6 @@ class Done:
 
 
 STATE = "state"
-"""The word for a season's new state."""
 
 DONE: Mapping[str, Done] = {
     "created": Done("", N_("The season was created. Nothing is played before it opens.")),
@@ -190,7 +188,6 @@ DONE: Mapping[str, Done] = {
     "resumed": Done("evaluations", N_("The evaluation goes on.")),
     "cancelled": Done("evaluations", N_("The evaluation was cancelled.")),
 }
-"""The confirmations by the word in the page's address."""
 
 
 def done(word: str, state: SeasonState) -> Done | None:

@@ -118,7 +118,6 @@ class Courses:
 
 
 NAMES = 130
-"""The width for the bots' names at the right."""
 
 
 def courses(found: Sequence[Course]) -> Courses | None:

@@ -17,8 +17,6 @@ from deadheat.sandbox.attribution import MAX_STEAL_SHARE
 
 WIDTH, HEIGHT = 360, 120
 LEFT, RIGHT, TOP, BOTTOM = 40, 8, 10, 20
-"""The margins for the labels, in the same units."""
-
 MOST_MACHINES = 12
 """The most machines with a chart of their own; the table lists all."""
 

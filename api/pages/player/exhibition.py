@@ -47,7 +47,6 @@ from deadheat.league.service.views.news import ready_bots
 from deadheat.league.states import UNFINISHED
 
 FORMS: Mapping[str, Mapping[str, Form]] = Parts("forms", "FORMS")
-"""Forms by game and command."""
 
 
 def seats_differ(game: str) -> str | None:
@@ -76,8 +75,6 @@ def turn_of(game: str, prompt: str, state: State, seat: Seat) -> Turn:
 router = APIRouter()
 
 LISTED = 12
-"""The most bots of a game, and matches of the visitor, in a list."""
-
 ANY, LAST = "any", "last"
 """The choices of no particular seat, so that one is drawn, and of the one after all copies."""
 

@@ -170,14 +170,11 @@ READERS = {
     N_("Understand the league"): ("ratings", "matchmaking", "players", "audit", "security"),
     N_("Run a league"): ("organisers", "operators", "export", "adding-a-game", "architecture"),
 }
-"""The index: pages by the reader's purpose."""
 
 LOOKED_AT = 24
 """The number of newest seasons among which the index looks for an open one."""
 
-FOUND = 20
-"""The most results of each kind in a search."""
-
+MOST_FOUND = 20
 REFERENCE_POLICY = POLICY.format(framed_by="'none'").replace("img-src 'self'", "img-src 'self' data:")
 """The policy of all pages, extended for pictures: Swagger UI's style sheet has its icons in data: addresses."""
 
@@ -222,10 +219,10 @@ def search(shared: Shared, q: Annotated[str, Query(max_length=64)] = "") -> str:
     count = 0
     if wanted:
         with shared.db.reading() as session:
-            bots, count = bots_named(session, wanted, limit=FOUND)
-            people = users_beginning(session, wanted, FOUND)
+            bots, count = bots_named(session, wanted, limit=MOST_FOUND)
+            people = users_beginning(session, wanted, MOST_FOUND)
             numbered = list(_numbered(session, wanted))
-    pages = matching(wanted)[:FOUND] if wanted else []
+    pages = matching(wanted)[:MOST_FOUND] if wanted else []
     return render(shared, "search.html", q=q, pages=pages, bots=bots, bot_count=count, people=people, numbered=numbered)
 
 
@@ -276,15 +273,14 @@ def matching(wanted: str) -> list[Hit]:
     return [Hit(section, _around(section.text, words)) for _, _, section in found]
 
 
-AROUND = 90
-"""The number of characters shown on either side of a match."""
+AROUND_CHARACTERS = 90
 
 
 def _around(text: str, words: Sequence[str]) -> Markup:
     pattern = re.compile("|".join(map(re.escape, words)), re.IGNORECASE)
     first = pattern.search(text)
     at = first.start() if first else 0
-    part = text[text.rfind(" ", 0, max(0, at - AROUND)) + 1 : at + AROUND].rpartition(" ")[0]
+    part = text[text.rfind(" ", 0, max(0, at - AROUND_CHARACTERS)) + 1 : at + AROUND_CHARACTERS].rpartition(" ")[0]
     pieces, last = [], 0
     for match in pattern.finditer(part):
         pieces += [escape(part[last : match.start()]), Markup("<mark>{}</mark>").format(match[0])]
