@@ -25,7 +25,7 @@ from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, St
 from markupsafe import Markup, escape
 
 from deadheat.api.edge.caching import answer
-from deadheat.api.pages.pictures.marks import FILTERS
+from deadheat.api.pages.pictures.charts import FILTERS
 from deadheat.api.services import SITE, Body, Services
 from deadheat.engine.core import NS_PER_MS, Fault, Points
 from deadheat.engine.figures import STORED, counted, duration, limit, points, seat_number, signed, span

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urljoin
 
 import pytest
 
-from deadheat.api.pages.download import NAME
+from deadheat.api.pages.game import NAME
 from deadheat.api.pages.texts import docs
 from deadheat.api.pages.texts.docs import ABOUT
 from deadheat.engine.games.folder import folders, web_address
