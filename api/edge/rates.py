@@ -1,4 +1,5 @@
-"""Rate limits: changes by address and by user, password attempts more tightly, and computed answers by address.
+"""Rate limits: changes by address and by user, password attempts more tightly, and computed answers by address; and limits
+of open streams of server-sent events, by process and address. Refused clients poll, like pages without streams.
 
 Requests are counted in Redis if it is the broker (all processes then count together), otherwise in this process's
 memory. An unavailable Redis must not close the site: until it is back, this process counts alone. Redis learns neither
@@ -19,7 +20,9 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from hashlib import blake2b
 
@@ -29,6 +32,7 @@ from limits.strategies import SlidingWindowCounterRateLimiter
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -256,3 +260,40 @@ def counted_as(host: str) -> str:
             return str(found.ipv4_mapped)
         return str(ipaddress.ip_network((found, IPV6_NETWORK), strict=False))
     return str(found)
+
+
+SHARE = 2
+"""One address has at most half of all streams, because a whole hall may have one."""
+
+
+class Streams:
+    """Open streams of one kind, in the event loop's thread. `retry_seconds`: when a refused client may try again."""
+
+    def __init__(self, most: int, retry_seconds: int) -> None:
+        self._most = most
+        self._retry = {"Retry-After": str(retry_seconds)}
+        self._open = Counter[str]()
+
+    @property
+    def total(self) -> int:
+        return self._open.total()
+
+    def check(self, request: Request) -> None:
+        """Raise HTTPException 429 if there is no room for another stream of this address."""
+        if self.total >= self._most:
+            raise HTTPException(429, "Too many clients are watching already; poll instead.", self._retry)
+        if self._open[address(request)] >= self._most // SHARE:
+            said = "Too many clients are watching from your address already; poll instead."
+            raise HTTPException(429, said, self._retry)
+
+    @contextmanager
+    def taken(self, request: Request) -> Iterator[None]:
+        """Count one more stream inside the block."""
+        asker = address(request)
+        self._open[asker] += 1
+        try:
+            yield
+        finally:
+            self._open[asker] -= 1
+            if not self._open[asker]:
+                del self._open[asker]

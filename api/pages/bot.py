@@ -92,8 +92,8 @@ EXTREMES = 3
 MET_OFTEN = 4
 """The fewest matches against an opponent for it to be among the best or worst."""
 
-_OF_SEASON = "near compared gates what_ifs row tally chart course times failures causes recent_failures waits"
-NOWHERE: dict[str, Any] = dict.fromkeys(_OF_SEASON.split(), ())
+_FIGURES = ("near", "compared", "gates", "what_ifs", "row", "tally", "chart", "course", "times", "failures", "causes")
+NOWHERE: dict[str, Any] = dict.fromkeys((*_FIGURES, "recent_failures", "waits"), ())
 """The page's figures for a bot without a season."""
 
 

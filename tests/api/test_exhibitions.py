@@ -12,7 +12,7 @@ from anyio import to_thread
 from sqlmodel import Session as DatabaseSession
 from sqlmodel import col, select, update
 
-from deadheat.api.pages.live import Streams
+from deadheat.api.edge.rates import Streams
 from deadheat.api.pages.player import exhibition as pages
 from deadheat.api.pages.player.exhibition import turn_of
 from deadheat.engine.advice import ADVISERS, Session, advice, seed_of

@@ -23,8 +23,8 @@ from fastapi.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
 from deadheat.api.deps import Id, Number, Shared
+from deadheat.api.edge.rates import Streams
 from deadheat.api.pages import forms
-from deadheat.api.pages.live import Streams
 from deadheat.api.pages.texts.docs import rules_address, rules_for_people
 from deadheat.api.routes.exhibitions import advice_of, moves_of, told_of, told_table, untimed, untimed_document
 from deadheat.api.services import Services
