@@ -1,5 +1,5 @@
-"""Rate limits: changes by address and by user, password attempts more tightly, and computed answers by address; and limits
-of open streams of server-sent events, by process and address. Refused clients poll, like pages without streams.
+"""Rate limits: changes by address and by user, password attempts more tightly, and computed answers by address. Open
+streams of server-sent events are limited by process and address; refused clients poll, like pages without streams.
 
 Requests are counted in Redis if it is the broker (all processes then count together), otherwise in this process's
 memory. An unavailable Redis must not close the site: until it is back, this process counts alone. Redis learns neither
