@@ -115,28 +115,14 @@ def change_bot(shared: Shared, asker: Asker, bot_id: Id, body: BotChange) -> Bot
 
 versions_router = APIRouter(prefix="/v1/bots/{bot_id}/versions", tags=["versions"])
 
-_FORM = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "required": [FIELD],
-                    "additionalProperties": False,
-                    "properties": {
-                        FIELD: {
-                            "type": "string",
-                            "format": "binary",
-                            "description": "One source file (bot.py, bot.c, Main.java, ...) or a zip with main.py, "
-                            "main.c, Main.java, ... or a deadheat.toml at its root; `/v1/environment` lists them all.",
-                        }
-                    },
-                }
-            }
-        },
-    }
+_FILE = {
+    "type": "string",
+    "format": "binary",
+    "description": "One source file (bot.py, bot.c, Main.java, ...) or a zip with main.py, main.c, Main.java, ... or a "
+    "deadheat.toml at its root; `/v1/environment` lists them all.",
 }
+_SHAPE = {"type": "object", "required": [FIELD], "additionalProperties": False, "properties": {FIELD: _FILE}}
+_FORM = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _SHAPE}}}}
 
 
 class Wish(QueryModel):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Self
 
@@ -144,24 +145,10 @@ games_router = APIRouter(prefix="/v1/games", tags=["games"])
 @games_router.get("")
 def list_games() -> Items[Game]:
     """List the games of this server."""
-    return Items[Game](
-        items=[
-            Game(
-                name=game.name,
-                rules_version=game.rules_version,
-                seats_min=min(game.seats),
-                seats_max=max(game.seats),
-                parameters=[
-                    Parameter(
-                        name=each.name,
-                        meaning=each.parameter.meaning,
-                        usual=each.usual,
-                        least=each.parameter.least,
-                        most=each.parameter.most,
-                    )
-                    for each in parameters(game)
-                ],
-            )
-            for game in GAMES.values()
-        ]
-    )
+    items = []
+    for game in GAMES.values():
+        bounds = [Parameter(name=each.name, usual=each.usual, **asdict(each.parameter)) for each in parameters(game)]
+        seats_min, seats_max = min(game.seats), max(game.seats)
+        facts = {"rules_version": game.rules_version, "seats_min": seats_min, "seats_max": seats_max}
+        items.append(Game(name=game.name, parameters=bounds, **facts))
+    return Items[Game](items=items)
