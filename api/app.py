@@ -24,7 +24,7 @@ from deadheat.api.edge.caching import Files, GameFiles
 from deadheat.api.edge.connections import Watched
 from deadheat.api.edge.languages import ReadersLanguage
 from deadheat.api.edge.middleware import FromMemory, HeadAsGet, MeasuredRequests, PlainAddresses, SecurityHeaders
-from deadheat.api.edge.rates import FREE, Rates, ReadLimit, WriteLimit
+from deadheat.api.edge.rates import FREE, Limit, Rates
 from deadheat.api.edge.uploading import Incoming
 from deadheat.api.errors import PROBLEM
 from deadheat.api.pages.live import News
@@ -149,11 +149,11 @@ def create_app(
     app.mount("/static", Files(directory=SITE / "static"), name="static")
     errors.install(app)
     install(app)
-    app.add_middleware(ReadLimit, rates=services.rates)
+    app.add_middleware(Limit, count=services.rates.limit_reads)  # after all that answers from memory
     app.add_middleware(PlainAddresses)
     app.add_middleware(errors.Unexpected)
     app.add_middleware(Incoming, routes=ROUTES)
-    app.add_middleware(WriteLimit, rates=services.rates)
+    app.add_middleware(Limit, count=services.rates.limit_writes)  # before anything else reads the request
     app.add_middleware(FromMemory, bodies=services.bodies)
     app.add_middleware(ReadersLanguage)
     app.add_middleware(SecurityHeaders, by_https=settings.site_url.startswith("https:"))

@@ -21,7 +21,7 @@ import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from hashlib import blake2b
@@ -115,6 +115,16 @@ class Rates:
         """Count a changing request. Raises OverQuota, like all of these methods."""
         self._spend(self._writes, address(request), N_("changes from one address"), N_("a minute"))
 
+    async def limit_writes(self, request: Request) -> None:
+        """Count a request if it changes something."""
+        if request.method not in SAFE:
+            await run_in_threadpool(self.write, request)
+
+    async def limit_reads(self, request: Request) -> None:
+        """Count a request if it reads what must be computed."""
+        if request.method in SAFE and not request.scope["path"].startswith(FREE):
+            self.read(request)
+
     def write_by(self, request: Request, user_id: int) -> None:
         """Count a user's request, whatever its address; only changing requests count."""
         if request.method not in SAFE:
@@ -198,12 +208,12 @@ def _hit(limiter: _Limiter, item: RateLimitItem, key: str, what: str, window: st
         raise OverQuota(what, item.amount, window, max(1, math.ceil(seconds)))
 
 
-class _Limit(Around):
+class Limit(Around):
     """Refuses requests from an address that has used up a budget."""
 
-    def __init__(self, app: ASGIApp, rates: Rates) -> None:
+    def __init__(self, app: ASGIApp, count: Callable[[Request], Awaitable[None]]) -> None:
         super().__init__(app)
-        self._rates = rates
+        self._count = count
 
     async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
         answering, request = self._app, Request(scope)
@@ -212,25 +222,6 @@ class _Limit(Around):
         except OverQuota as over:
             answering = await league_error(request, over)
         await answering(scope, receive, send)
-
-    async def _count(self, request: Request) -> None:
-        raise NotImplementedError
-
-
-class WriteLimit(_Limit):
-    """Refuses changing requests from an address over its budget, before anything else reads them."""
-
-    async def _count(self, request: Request) -> None:
-        if request.method not in SAFE:
-            await run_in_threadpool(self._rates.write, request)
-
-
-class ReadLimit(_Limit):
-    """Refuses reading requests from an address over its budget; comes after everything that answers from memory."""
-
-    async def _count(self, request: Request) -> None:
-        if request.method in SAFE and not request.scope["path"].startswith(FREE):
-            self._rates.read(request)
 
 
 def _mailbox(mail_address: str) -> str:

@@ -253,18 +253,8 @@ async def receive_file(request: Request, into: IO[bytes], limit_bytes: int, befo
     if declared.isdigit() and int(declared) > limit_bytes + MAX_FRAMING_BYTES:
         raise UploadTooLarge(limit_bytes)
     form = _Form(into, limit_bytes, before)
-    parser = MultipartParser(
-        boundary,
-        {
-            "on_part_begin": form.on_part_begin,
-            "on_part_data": form.on_part_data,
-            "on_header_field": form.on_header_field,
-            "on_header_value": form.on_header_value,
-            "on_header_end": form.on_header_end,
-            "on_headers_finished": form.on_headers_finished,
-            "on_end": form.on_end,
-        },
-    )
+    callbacks: Any = {name: getattr(form, name) for name in dir(form) if name.startswith("on_")}
+    parser = MultipartParser(boundary, callbacks)
     total = 0
     try:
         async for chunk in request.stream():

@@ -110,11 +110,7 @@ def author(shared: Shared, name: Annotated[str, Path(min_length=1, max_length=32
     with shared.db.reading() as session:
         written, bots = careers.author_bots(session, name)
         teams = careers.teams_of_author(session, name)
-        found = courses(shared, session, bots)
-        pictures = evaluated(session, found)
-    return render(
-        shared, "people.html", who=written, team=None, teams=teams, bots=bots, courses=found, pictures=pictures
-    )
+        return _people(shared, session, bots, who=written, team=None, teams=teams)
 
 
 @router.get("/teams/{team_id}")
@@ -122,12 +118,12 @@ def author(shared: Shared, name: Annotated[str, Path(min_length=1, max_length=32
 def team(shared: Shared, team_id: Id) -> str:
     with shared.db.reading() as session:
         info = team_info(session, team_id)
-        bots = careers.team_bots(session, team_id)
-        found = courses(shared, session, bots)
-        pictures = evaluated(session, found)
-    return render(
-        shared, "people.html", who=info.name, team=info, teams=[], bots=bots, courses=found, pictures=pictures
-    )
+        return _people(shared, session, careers.team_bots(session, team_id), who=info.name, team=info, teams=[])
+
+
+def _people(shared: Services, session: Session, bots: Sequence[Bot], **about: Any) -> str:
+    found = courses(shared, session, bots)
+    return render(shared, "people.html", bots=bots, courses=found, pictures=evaluated(session, found), **about)
 
 
 def evaluated(session: Session, found: Mapping[int, Course]) -> list[tuple[Part, charts.Courses]]:

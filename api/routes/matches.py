@@ -82,7 +82,7 @@ def list_matches(shared: Shared, page: Annotated[MatchPage, Query()]) -> Matches
         before=page.before,
         limit=page.size,
     )
-    return Matches(items=found, next=page.next(found, lambda one: one.id))
+    return Matches(items=found, next=page.next(found))
 
 
 @router.get("/{match_id}", responses={404: {}})

@@ -201,7 +201,7 @@ def list_notices(shared: Shared, asker: Asker, page: Annotated[InboxPage, Query(
     with shared.db.reading() as session:
         found = notices.inbox(session, asker, unread=page.unread, before=page.before, limit=page.size)
         unread = notices.count_unread(session, asker)
-    return Inbox(items=found, unread=unread, next=page.next(found, lambda one: one.id))
+    return Inbox(items=found, unread=unread, next=page.next(found))
 
 
 @inbox_router.post("/read", responses={401: {}, 403: {}})

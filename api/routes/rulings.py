@@ -190,7 +190,7 @@ def open_appeal(shared: Shared, asker: Asker, match_id: Id, body: AppealRequest)
 def list_appeals(shared: Shared, asker: Asker, page: Annotated[AppealPage, Query()]) -> base.Paged[Appeal]:
     """List appeals, the newest first: all for an organiser, their own for an author."""
     found = shared.read(appeals, asker, season_id=page.season, state=page.state, before=page.before, limit=page.size)
-    return base.Paged[Appeal](items=found, next=page.next(found, lambda one: one.id))
+    return base.Paged[Appeal](items=found, next=page.next(found))
 
 
 @appeals_router.post("/appeals/{appeal_id}/ruling", responses=REFUSED)
@@ -245,4 +245,4 @@ def read_audit_log(shared: Shared, page: Annotated[AuditPage, Query()]) -> base.
     found = shared.read(
         audit_log, before=page.before, subject=page.subject, oldest_first=page.oldest_first, limit=page.size
     )
-    return base.Paged[AuditRecord](items=found, next=page.next(found, lambda one: one.id))
+    return base.Paged[AuditRecord](items=found, next=page.next(found))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cache
+from operator import attrgetter
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar, Union, cast, get_args, get_origin
 
@@ -150,7 +151,7 @@ class Page(Query):
         """The most items on the page."""
         return min(self.limit, self.most)
 
-    def next(self, found: Sequence[Item], number: Callable[[Item], int]) -> str | None:
+    def next(self, found: Sequence[Item], number: Callable[[Item], int] = attrgetter("id")) -> str | None:
         """Return the cursor of the page after this one, if it is full, from the number of its last item."""
         return write_cursor(number(found[-1])) if len(found) == self.size else None
 
