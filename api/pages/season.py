@@ -37,7 +37,7 @@ from deadheat.league.service.people import announcements as league_announcements
 from deadheat.league.service.rankings.history import trends
 from deadheat.league.service.rankings.standings import Leaderboard, order_is_settled
 from deadheat.league.service.rankings.stored import Rows
-from deadheat.league.service.seasons.participation import AbsentBot, absent_bots
+from deadheat.league.service.seasons.participation import absent_bots
 from deadheat.league.service.seasons.seasons import season_info, season_progress, season_waiting
 from deadheat.league.service.views.matches import matches
 from deadheat.league.states import SEASON_STEPS, Absence, MatchState, SeasonState, dated_steps
@@ -98,6 +98,11 @@ def season(shared: Shared, season_id: Id, chosen: Annotated[Chosen, Query()]) ->
         at, draws, dates = now(session), coming(session, season_id), _dates(info)
         key = (season_id, board.snapshot_id, chosen, language(), tuple(info.divisions))
         next_draw = [(N_("next evaluation"), due) for _words, due in draws[:1]]
+        absent = absent_bots(session, season_id)
+        ranked = {*rows.bots} if absent else ()  # the list of the absent leaves out what the ranking shows
+        unseen = {
+            kind.value: [bot for bot in absent if bot.absence is kind and bot.bot_id not in ranked] for kind in Absence
+        }
         values: dict[str, Any] = {
             "announcements": league_announcements.announcements(session, season_id, limit=3),
             "dates": [(what.capitalize() if date > at else past, date) for what, past, date in dates],
@@ -114,19 +119,11 @@ def season(shared: Shared, season_id: Id, chosen: Annotated[Chosen, Query()]) ->
             "progress": _progress(session, info, totals),
             "shown": shared.boards.part(key, lambda: shown(shared, session, board, chosen, info)),
             "languages": sorted(info.languages or LANGUAGES),
-            "absent": _absent(absent_bots(session, season_id), rows),
+            "absent": {kind: bots for kind, bots in unseen.items() if bots},
             "matches": matches(session, season_id=season_id, state=MatchState.DONE, limit=RECENT_MATCHES),
         }
     values |= {"season": info, "board": board, "rows": rows, "totals": totals, "chosen": chosen, "draws": draws}
     return render(shared, "season.html", **values)
-
-
-def _absent(absent: Sequence[AbsentBot], rows: Rows) -> Mapping[str, Sequence[AbsentBot]]:
-    """Return the bots that the ranking does not show, by reason."""
-    ranked = {*rows.bots} if absent else ()
-    unseen = [bot for bot in absent if bot.bot_id not in ranked]
-    kinds = {kind.value: [bot for bot in unseen if bot.absence is kind] for kind in Absence}
-    return {kind: bots for kind, bots in kinds.items() if bots}
 
 
 def _progress(session: Session, info: Season, totals: Row | None) -> Progress:
@@ -153,7 +150,7 @@ def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen
     ways = trends(session, info.id, [row["bot_id"] for row in part])
     times = board.standings["latency"].of(part)
     about = tally(board.config, (row["plackett_luce"] for row in part))
-    names = {one.number: one.name for one in info.divisions}
+    names = {division.number: division.name for division in info.divisions}
     divisions: dict[str, list[Markup]] = {}
     for row, bar in zip(part, bars(part, every), strict=True):
         way = trend(ways.get(row["bot_id"], []))

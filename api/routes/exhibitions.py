@@ -13,16 +13,16 @@ from fastapi.responses import StreamingResponse
 from deadheat.api.deps import Id, Shared
 from deadheat.api.edge.caching import answer
 from deadheat.api.pages.render import grouped_points
-from deadheat.api.routes.replays import FOR_EVER, JSON, made_of, record_file, transcript_of, verified
+from deadheat.api.routes.replays import FOR_EVER, JSON, made_of, record_file, stored_record, transcript_of, verified
 from deadheat.api.services import Services
 from deadheat.engine.advice import ADVISERS, Advice, advice
 from deadheat.engine.core import Fault
 from deadheat.engine.language import N_, _
 from deadheat.engine.replay import known_rules
-from deadheat.engine.scenes import Scene, document, scenes
-from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
+from deadheat.engine.scenes import Scene, document
+from deadheat.engine.transcript import Transcript
 from deadheat.league.causes import Cause
-from deadheat.league.errors import BlobDamaged, BlobMissing, WrongState
+from deadheat.league.errors import WrongState
 from deadheat.league.service.jobs import exhibitions
 from deadheat.league.service.jobs.exhibitions import ExhibitionInfo, Table
 from deadheat.league.states import JobState
@@ -92,22 +92,13 @@ def _failed(info: ExhibitionInfo) -> str:
     return f"{again} "
 
 
-def moves_of(shared: Services, info: ExhibitionInfo) -> list[Scene]:
-    transcript = transcript_of(shared, info)
-    return [] if transcript is None else untimed(scenes(transcript, info.names)[:MAX_MOVES], info)
-
-
 def advice_of(shared: Services, info: ExhibitionInfo) -> list[Advice]:
     """Return the strongest house bot's advice on the person's moves, once the match is over and advice was given."""
     match = transcript_of(shared, info) if info.advice_sha256 else None
-    if match is None or info.advice_sha256 is None or not known_rules(match) or info.game not in ADVISERS:
+    if match is None or not known_rules(match) or info.game not in ADVISERS:
         return []
-    try:
-        said = decode(shared.blobs.get(info.advice_sha256, MAX_TRANSCRIPT_BYTES))
-    except (BadTranscript, BlobDamaged, BlobMissing) as error:
-        log.error("exhibition %d has no readable advice: %s", info.id, error)
-        return []
-    return advice(match, info.seat, said, ADVISERS[info.game])
+    answers = stored_record(shared, info.advice_sha256, f"advice on exhibition {info.id}")
+    return [] if answers is None else advice(match, info.seat, answers, ADVISERS[info.game])
 
 
 def untimed(told: Sequence[Scene], info: ExhibitionInfo) -> list[Scene]:

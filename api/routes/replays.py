@@ -61,13 +61,16 @@ def marked() -> str:
 
 def transcript_of(shared: Services, played: Played) -> Transcript | None:
     """Return the match's record. Return None if there is none, or if the store has lost it, which is logged."""
-    if played.transcript_sha256 is None:
-        return None
+    kind = "match" if isinstance(played, Match) else "exhibition"
+    return stored_record(shared, played.transcript_sha256, f"transcript of {kind} {played.id}")
+
+
+def stored_record(shared: Services, sha256: str | None, what: str) -> Transcript | None:
+    """Return a record by its hash, as `transcript_of` does; `what` is its name in the log."""
     try:
-        return decode(shared.blobs.get(played.transcript_sha256, MAX_TRANSCRIPT_BYTES))
+        return None if sha256 is None else decode(shared.blobs.get(sha256, MAX_TRANSCRIPT_BYTES))
     except (BadTranscript, BlobDamaged, BlobMissing) as error:
-        kind = "match" if isinstance(played, Match) else "exhibition"
-        log.error("%s %d has no readable transcript: %s", kind, played.id, error)
+        log.error("the %s cannot be read: %s", what, error)
         return None
 
 

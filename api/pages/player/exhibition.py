@@ -26,7 +26,8 @@ from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.edge.rates import Streams
 from deadheat.api.pages import forms
 from deadheat.api.pages.texts.docs import rules_address, rules_for_people
-from deadheat.api.routes.exhibitions import advice_of, moves_of, told_of, told_table, untimed, untimed_document
+from deadheat.api.routes.exhibitions import MAX_MOVES, advice_of, told_of, told_table, untimed, untimed_document
+from deadheat.api.routes.replays import transcript_of
 from deadheat.api.services import Services
 from deadheat.engine.advice import ADVISERS
 from deadheat.engine.core import Seat
@@ -36,7 +37,7 @@ from deadheat.engine.games.folder import Parts, folders
 from deadheat.engine.games.forms import Fields, Form, State, Turn, Unfilled
 from deadheat.engine.games.variants import rules
 from deadheat.engine.language import _, gettext, language
-from deadheat.engine.scenes import Scene, document_so_far, scenes_so_far
+from deadheat.engine.scenes import Scene, document_so_far, scenes, scenes_so_far
 from deadheat.league.database import now
 from deadheat.league.errors import IllegalMove, NotFound
 from deadheat.league.service.bots.bots import bot_info
@@ -256,10 +257,11 @@ def _page(
             # Read the table at the same instant: it would never learn that a match ended in between.
             table = exhibitions.table(session, visit.person, exhibition_id)
             return _table(shared, visit, table, now(session), complaint)
+    transcript = transcript_of(shared, info)
     values = {
         "rules": rules_address(info.game),
         "told": told_of(info, visit is not None and visit.person.id == info.user_id),
-        "moves": moves_of(shared, info),
+        "moves": untimed(scenes(transcript, info.names)[:MAX_MOVES], info) if transcript else [],
         "advice": advice_of(shared, info),
         "adviser": ADVISERS.get(info.game),
     }
