@@ -91,7 +91,7 @@ def audit(
 def _subjects(session: Session, about: str) -> list[str]:
     """Return the subjects that the input may mean: ``season/1``, "season 1" in the reader's language, or a name."""
     kind, _, number = about.replace("/", " ").partition(" ")
-    kinds = {word: one for one in PAGES for word in (one, gettext(one))}
+    kinds = {word: subject for subject in PAGES for word in (subject, gettext(subject))}
     numbered = [f"{kinds[kind.lower()]}/{int(number)}"] if kind.lower() in kinds and number.isdecimal() else []
     return numbered + subjects_named(session, about) or [about] * bool(about)
 

@@ -47,7 +47,7 @@ def bot(shared: Shared, bot_id: Id, season: Number = None) -> str:
         info = bot_info(session, bot_id)
         parts = careers.parts_of(session, [bot_id])[bot_id]
         career = courses(shared, session, [info])[bot_id] if len(parts) > 1 else []
-        most = max(((row["games"], one.season_id) for one, row, _ in career if row is not None), default=(0, None))
+        most = max(((row["games"], part.season_id) for part, row, _ in career if row is not None), default=(0, None))
         part = _chosen(parts, season or most[1])
         values = NOWHERE | ({} if part is None else _in_season(shared, session, bot_id, part))
         values["versions"] = careers.public_versions(session, bot_id)
@@ -64,9 +64,9 @@ def opponents(shared: Shared, bot_id: Id, season: Number = None, page: Annotated
         info = bot_info(session, bot_id)
         part = _chosen(careers.parts_of(session, [bot_id])[bot_id], season)
         met = [] if part is None else careers.opponents(session, part.season_id, bot_id)
-    often = sorted((one for one in met if one.matches >= MET_OFTEN), key=lambda one: one.share, reverse=True)
-    best = [one for one in often[:EXTREMES] if one.share > 0.5]
-    worst = [one for one in often[::-1][:EXTREMES] if one.share < 0.5]
+    often = sorted((other for other in met if other.matches >= MET_OFTEN), key=lambda other: other.share, reverse=True)
+    best = [other for other in often[:EXTREMES] if other.share > 0.5]
+    worst = [other for other in often[::-1][:EXTREMES] if other.share < 0.5]
     lines = [line_of(bot_id, other) for other in met[(page - 1) * OPPONENTS : page * OPPONENTS]]
     values = {"best": best, "worst": worst, "lines": lines, "page": page, "pages": -(-len(met) // OPPONENTS)}
     return render(shared, "opponents.html", bot=info, part=part, looked_at=careers.RECENT_MATCHES, **values)

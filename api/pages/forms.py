@@ -261,8 +261,8 @@ def _marked(error: errors.LeagueError) -> Fields:
             return {error.setting: SETTING.sub(_named, f"{error.why[:1].upper()}{error.why[1:]}.")}
         case errors.BadSeasonFile():
             found: dict[str, str] = {}
-            for one in error.mistakes:
-                found[one["path"]] = f"{found.get(one['path'], '')} {one['why']}.".lstrip()
+            for mistake in error.mistakes:
+                found[mistake["path"]] = f"{found.get(mistake['path'], '')} {mistake['why']}.".lstrip()
             return found
         case errors.NotInvited(by_code=True):
             return {"code": _("Ask an organiser for it.")}

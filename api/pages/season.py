@@ -269,7 +269,7 @@ def cycles(standings: Row) -> list[tuple[Beat, Beat, Beat]]:
                 clear = min((won[i][j] - of[i][j] / 2) / of[i][j] ** 0.5 for i, j in edges)
                 beats = [Beat(rows[i], rows[j], f"{won[i][j]:g} : {won[j][i]:g}") for i, j in edges]
                 found.append((clear, (beats[0], beats[1], beats[2])))
-    found.sort(key=lambda one: -one[0])
+    found.sort(key=lambda cycle: -cycle[0])
     return [beats for _, beats in found[:CYCLES]]
 
 

@@ -232,7 +232,7 @@ def _state(shared: Services, session: Session, person: Person, season_ids: Itera
         ran=[moment for moment in ran if at - moment.at < LATELY],
         charts=timelines(ran, at, hours, {host.number: host.name for host in hosts}),
         held=sum(held_by_game(session).values()),
-        voids=sorted(flagged_voids(session, person, season_ids), key=lambda one: one[1].p_value),
+        voids=sorted(flagged_voids(session, person, season_ids), key=lambda flagged: flagged[1].p_value),
         judge_unfit=shared.settings.judge_unfit,
         stop=stopped(session),
         broken_games=problems(),

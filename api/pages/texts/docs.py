@@ -187,7 +187,7 @@ assets = Files(directory=str(files("fastapi_offline") / "static"))
 def index(shared: Shared) -> str:
     """Show a first bot's steps, in the newest open season's game, and all pages by the reader's purpose."""
     newest = shared.read(seasons, limit=LOOKED_AT)
-    season = next((one for one in newest if one.state is SeasonState.OPEN and one.game in GAMES), None)
+    season = next((each for each in newest if each.state is SeasonState.OPEN and each.game in GAMES), None)
     readers = {gettext(title): [(name, gettext(TITLES[name])) for name in names] for title, names in READERS.items()}
     game = next(iter(GAMES)) if season is None else season.game
     return render(shared, "docs.html", readers=readers, games=list(GAMES.values()), game=game, season=season)

@@ -79,7 +79,7 @@ class Waits(base.Query):
 def list_entries(shared: Shared, season_id: Id, page: Annotated[EntryPage, Query()]) -> Entries:
     """List the entries of a season."""
     found = shared.read(entries, season_id, page.before or 0, page.size)
-    return Entries(items=found, next=page.next(found, lambda one: one.bot_id))
+    return Entries(items=found, next=page.next(found, lambda entry: entry.bot_id))
 
 
 @router.put(
@@ -144,7 +144,7 @@ def _body(shared: Services, season_id: int) -> Body:
         if kept is not None:
             return kept
         board = leaderboard(session, season_id)
-    about = {one.name: getattr(board, one.name) for one in fields(board) if one.name != "standings"}
+    about = {each.name: getattr(board, each.name) for each in fields(board) if each.name != "standings"}
     shown = _BOARDS.validate_python(about | board.standings)
     etag = f'"{season_id}-{board.snapshot_id or 0}"'
     content = _BOARDS.dump_json(shown)
