@@ -68,20 +68,8 @@ def list_matches(shared: Shared, page: Annotated[MatchPage, Query()]) -> Matches
     that ended at that instant or later, the newest first. To follow matches, use this list: the matches of a series end
     together, and series end in any order. A match may appear seconds after its end.
     """
-    found = shared.read(
-        matches,
-        season_id=page.season,
-        bot_id=page.bot,
-        lost=page.lost,
-        state=page.state,
-        finished_since=page.finished_since,
-        late=page.late,
-        game=page.game,
-        command=page.command,
-        machine=page.machine,
-        before=page.before,
-        limit=page.size,
-    )
+    others = page.model_dump(exclude={"cursor", "limit", "season", "bot"})
+    found = shared.read(matches, season_id=page.season, bot_id=page.bot, before=page.before, limit=page.size, **others)
     return Matches(items=found, next=page.next(found))
 
 
