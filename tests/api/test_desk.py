@@ -296,7 +296,7 @@ def test_an_appeal_is_made_on_a_matchs_page_and_ruled_at_the_desk(ada: Browser, 
 
 
 def test_an_appeal_is_taken_back_by_its_author_alone(site: Site, ada, boss, played: Played, monkeypatch) -> None:
-    monkeypatch.setattr(own_match, "SHOWN", 1)
+    monkeypatch.setattr(own_match, "MOST_APPEALS", 1)
     path, other = (f"/matches/{played.ids[number]}/appeal" for number in (1, 0))
     ada.submit(path, at=path, text="It was fast.")
     eve = Browser(site).sign_up("eve")
