@@ -1,33 +1,81 @@
-"""The application: routes, pages, errors and middleware around one set of services."""
+"""The application: routes, pages, errors and middleware around one set of services; and its OpenAPI document, which
+describes every error as a problem document.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from functools import partial
+from http import HTTPStatus
 from importlib import import_module
+from itertools import chain
 from pkgutil import walk_packages
+from typing import Any
 
 from fastapi import APIRouter, FastAPI
-from starlette.routing import BaseRoute
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from deadheat.api import errors, openapi, pages, routes
+from deadheat.api import errors, pages, routes
+from deadheat.api.edge.caching import Files, GameFiles
 from deadheat.api.edge.connections import Watched
-from deadheat.api.edge.files import Files, GameFiles
 from deadheat.api.edge.languages import ReadersLanguage
 from deadheat.api.edge.middleware import FromMemory, HeadAsGet, MeasuredRequests, PlainAddresses, SecurityHeaders
-from deadheat.api.edge.rates import Rates, ReadLimit, WriteLimit
+from deadheat.api.edge.rates import FREE, Limit, Rates
 from deadheat.api.edge.uploading import Incoming
+from deadheat.api.errors import PROBLEM
 from deadheat.api.pages.live import News
 from deadheat.api.pages.player.exhibition import Tables
 from deadheat.api.pages.render import templates
 from deadheat.api.pages.texts import docs
+from deadheat.api.schemas.base import Problem
 from deadheat.api.services import SITE, CeleryQueue, Queue, Services
 from deadheat.league.blobs import Blobs
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from deadheat.league.service.people.access import signing_key
+
+_REF = "#/components/schemas/Problem"
+LIST = re.compile(r"(?:Items|Paged)[_[](\w+?)[]_]")
+"""The framework's name of a list, which is replaced by the plural of its items: `Items[Bot]` is Bots."""
+
+OVER = "Over a limit; Retry-After says how many seconds to wait"
+
+
+def install(app: FastAPI) -> None:
+    """Make `app.openapi` return our version of the document."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = _document(app)
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]  # the way the framework documents
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+    document: dict[str, Any] = json.loads(LIST.sub(r"\1s", json.dumps(made)))
+    schemas = document["components"]["schemas"]
+    assert len(schemas) == len(made["components"]["schemas"]), "two lists have one name"
+    schemas["Problem"] = Problem.model_json_schema()
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    for path, operations in document["paths"].items():
+        for operation in operations.values():
+            if not path.startswith(FREE):
+                operation["responses"].setdefault("429", {"description": OVER})
+            if "application/json" in operation.get("requestBody", {}).get("content", {}):
+                operation["responses"].setdefault("400", {"description": "The body is not JSON"})
+            for status, response in operation["responses"].items():
+                if status.isdigit() and int(status) >= 400 and "model" not in response and status != "503":
+                    response["content"] = {PROBLEM: {"schema": {"$ref": _REF}}}
+                    response["description"] = response.get("description") or HTTPStatus(int(status)).phrase
+    return document
+
 
 DESCRIPTION = """
 Upload bots; read seasons, matches and rankings. Errors are problem documents (RFC 9457); lists have cursors;
@@ -35,16 +83,20 @@ dates are in UTC; names ending in `_ns` are nanoseconds.
 """
 
 
-def _found_routes() -> Iterator[BaseRoute]:
-    """Yield the routes of every module in `api/routes` and `api/pages` that has a `router`. Pages are left out of the
-    API's document. No two modules may answer the same path, because only their names would decide which comes first.
+API = ("/v1/", "/healthz", "/readyz", "/metrics")
+"""The beginnings of the API's addresses; all others are pages."""
+
+
+def _found_routes() -> Iterator[APIRoute]:
+    """Yield the routes of every router in a module of `api/routes` and `api/pages`. The API's document has those of the
+    API alone. No two modules may answer the same path, because only their names would decide which comes first.
     """
     for package in (routes, pages):
         for found in walk_packages(package.__path__, f"{package.__name__}."):
-            router: APIRouter | None = getattr(import_module(found.name), "router", None)
-            for route in router.routes if router else ():
-                if package is pages:
-                    route.include_in_schema = False  # type: ignore[attr-defined]  # routers hold only `APIRoute`s
+            routers = [each for each in vars(import_module(found.name)).values() if isinstance(each, APIRouter)]
+            for route in chain.from_iterable(router.routes for router in routers):
+                assert isinstance(route, APIRoute), "routers hold nothing else"
+                route.include_in_schema = route.path.startswith(API)
                 yield route
 
 
@@ -68,7 +120,7 @@ def create_app(
         blobs=blobs or Blobs(settings.blobs),
         queue=queue or CeleryQueue(settings),
         pages=templates(),
-        rates=Rates(settings, partial(_own_key, db)),
+        rates=Rates(settings, lambda: services.change(signing_key)),
     )
 
     @asynccontextmanager
@@ -96,12 +148,12 @@ def create_app(
     app.mount("/static/games", GameFiles())
     app.mount("/static", Files(directory=SITE / "static"), name="static")
     errors.install(app)
-    openapi.install(app)
-    app.add_middleware(ReadLimit, rates=services.rates)
+    install(app)
+    app.add_middleware(Limit, count=services.rates.limit_reads)  # after all that answers from memory
     app.add_middleware(PlainAddresses)
     app.add_middleware(errors.Unexpected)
     app.add_middleware(Incoming, routes=ROUTES)
-    app.add_middleware(WriteLimit, rates=services.rates)
+    app.add_middleware(Limit, count=services.rates.limit_writes)  # before anything else reads the request
     app.add_middleware(FromMemory, bodies=services.bodies)
     app.add_middleware(ReadersLanguage)
     app.add_middleware(SecurityHeaders, by_https=settings.site_url.startswith("https:"))
@@ -111,8 +163,3 @@ def create_app(
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.trusted_proxies)
     app.add_middleware(Watched)
     return app
-
-
-def _own_key(db: Database) -> str:
-    with db.transaction() as session:
-        return signing_key(session)

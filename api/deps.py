@@ -8,9 +8,8 @@ from fastapi import Depends, Path, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from fastapi.security.utils import get_authorization_scheme_param
 
-from deadheat.api.cursors import MAX_ID
 from deadheat.api.edge import sessions
-from deadheat.api.schemas.base import PLAIN, RowId
+from deadheat.api.schemas.base import MAX_ID, PLAIN, RowId
 from deadheat.api.services import Services
 from deadheat.league.errors import BadToken
 from deadheat.league.service.people import access
@@ -57,12 +56,19 @@ def asker(
         BadToken, NarrowToken, OverQuota.
         HTTPException: 403, a session's request that did not come from one of our pages.
     """
+    safe = request.method in sessions.SAFE
     if credentials is not None:
         person = look_up(shared, credentials.credentials, TokenKind.TOKEN).person
+    elif (secret := sessions.secret_of(request, shared.settings)) is None:
+        raise BadToken("the request has none")
     else:
-        person = _by_session(request, shared)
+        person = look_up(shared, secret, TokenKind.SESSION).person
+        if not safe:
+            sessions.must_be_ours(request, shared.settings)
+            sessions.must_match(secret, request.headers.get(sessions.CSRF_HEADER))
     shared.rates.write_by(request, person.id)
-    person.must_have(_needed(request))
+    submits = (request.method, request.scope["route"].path) in SUBMITTING
+    person.must_have(Scope.READ if safe else Scope.SUBMIT if submits else Scope.AUTHOR)
     return person
 
 
@@ -83,29 +89,10 @@ def viewer(request: Request, shared: Shared) -> Person | None:
 
 def look_up(shared: Services, secret: str, kind: TokenKind) -> Access:
     """Find a secret's owner, and note its use. Raises BadToken."""
-    with shared.db.reading() as session:
-        found = access.look_up(session, secret, kind)
+    found = shared.read(access.look_up, secret, kind)
     if found.stale:
         shared.note_use(found.token_id)
     return found
-
-
-def _by_session(request: Request, shared: Services) -> Person:
-    secret = sessions.secret_of(request, shared.settings)
-    if secret is None:
-        raise BadToken("the request has none")
-    found = look_up(shared, secret, TokenKind.SESSION)
-    if request.method not in sessions.SAFE:
-        sessions.must_be_ours(request, shared.settings)
-        sessions.must_match(secret, request.headers.get(sessions.CSRF_HEADER))
-    return found.person
-
-
-def _needed(request: Request) -> Scope:
-    if request.method in sessions.SAFE:
-        return Scope.READ
-    submits = (request.method, request.scope["route"].path) in SUBMITTING
-    return Scope.SUBMIT if submits else Scope.AUTHOR
 
 
 Asker = Annotated[Person, Depends(asker)]

@@ -21,7 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from deadheat.api.edge.around import Around
+from deadheat.api.edge import Around
 from deadheat.engine.language import N_, gettext
 from deadheat.league import errors
 from deadheat.league.complaints import plainly
@@ -92,7 +92,6 @@ OUTAGE_SECONDS = 60
 _outage_logged_at = float("-inf")
 
 NO_PAGE = N_("There is no page at this address.")
-"""The message for a mistyped address or a broken link."""
 
 
 def install(app: FastAPI) -> None:
@@ -138,7 +137,6 @@ def _of_a_page(request: Request) -> bool:
 
 
 async def league_error(request: Request, error: Exception) -> Response:
-    """Answer an error of the league."""
     assert isinstance(error, errors.LeagueError)
     status = STATUS[type(error)]
     if status >= 500:
@@ -173,7 +171,6 @@ def log_outage(what: str, cause: BaseException) -> None:
 
 
 async def http_error(request: Request, error: Exception) -> Response:
-    """Answer an HTTP error."""
     assert isinstance(error, HTTPException)
     code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "-")
     headers = error.headers

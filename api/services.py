@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from anyio import CapacityLimiter, Lock
 from fastapi.templating import Jinja2Templates
@@ -19,9 +19,8 @@ from sqlmodel import Session
 from starlette.responses import Response
 from starlette.types import Scope
 
-from deadheat.api.edge.multipart import MAX_FRAMING_BYTES
 from deadheat.api.edge.rates import Rates
-from deadheat.api.edge.uploading import AT_ONCE, TAKING_IN, Room
+from deadheat.api.edge.uploading import AT_ONCE, MAX_FRAMING_BYTES, TAKING_IN, Room
 from deadheat.engine.language import language
 from deadheat.league.blobs import Blobs
 from deadheat.league.config import Settings
@@ -33,7 +32,7 @@ from deadheat.league.service.rankings.standings import Leaderboard, newest_snaps
 
 if TYPE_CHECKING:
     from deadheat.api.edge.openid import Provider
-    from deadheat.api.schemas.environment import Readiness
+    from deadheat.api.routes.environment import Readiness
 
 log = logging.getLogger(__name__)
 
@@ -68,8 +67,6 @@ class CeleryQueue:
 
 
 CHECK_SECONDS = 2
-"""How long a readiness check waits for the broker."""
-
 CACHED_BODIES = 256
 KEPT_BOARDS = 8
 """The number of seasons whose newest ranking is kept. A ranking of 2,000 bots takes 1.3 MB."""
@@ -107,7 +104,6 @@ class Body:
 
     @property
     def packs(self) -> bool:
-        """Whether compression is worthwhile."""
         return worth_packing(len(self.content), self.media_type)
 
     def packed(self) -> bytes:
@@ -173,6 +169,7 @@ class Bodies:
 
 
 Key = TypeVar("Key")
+Given = ParamSpec("Given")
 Value = TypeVar("Value")
 
 
@@ -227,23 +224,6 @@ class Boards:
         return found[1]
 
 
-class Choice:
-    """A number that takes a while to choose and is chosen again after a minute; None if there is nothing to choose."""
-
-    KEPT_SECONDS = 60.0
-
-    def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
-        self._seconds = seconds
-        self._kept: tuple[float, int | None] | None = None
-
-    def number(self, choose: Callable[[], int | None]) -> int | None:
-        """Return the last chosen number. If two threads choose at once, the later one's stays."""
-        kept = self._kept
-        if kept is None or self._seconds() - kept[0] > self.KEPT_SECONDS:
-            self._kept = kept = (self._seconds(), choose())
-        return kept[1]
-
-
 @dataclass
 class Services:
     """The services that all requests of one application share."""
@@ -256,7 +236,6 @@ class Services:
     rates: Rates
     bodies: Bodies = field(default_factory=Bodies)
     boards: Boards = field(default_factory=Boards)
-    featured: Choice = field(default_factory=Choice)
     provider: Provider | None = field(init=False, default=None)
     room: Room = field(init=False)
     taking_in: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(TAKING_IN))
@@ -272,6 +251,20 @@ class Services:
             from deadheat.api.edge.openid import Provider
 
             self.provider = Provider(self.settings)
+
+    def read(
+        self, query: Callable[Concatenate[Session, Given], Value], *args: Given.args, **more: Given.kwargs
+    ) -> Value:
+        """Return the result of one query."""
+        with self.db.reading() as session:
+            return query(session, *args, **more)
+
+    def change(
+        self, use: Callable[Concatenate[Session, Given], Value], *args: Given.args, **more: Given.kwargs
+    ) -> Value:
+        """Carry out one use case, in a transaction of its own, and return its result."""
+        with self.db.transaction() as session:
+            return use(session, *args, **more)
 
     def note_use(self, token_id: int) -> None:
         """Note a token's use. A failure of this must not fail the request."""

@@ -59,7 +59,7 @@ def fingerprint(image: Image, limits: Limits) -> str:
 
 def describe(sandbox: Sandbox, image: Image, limits: Limits, cpus: str = "") -> dict[str, Any]:
     """Ask the tools in `image`, with which `sandbox` opens its boxes. `limits` are those of a match. Return JSON in the
-    shape of `api.schemas.environment.Environment`. Raises SandboxError and BuildFailed, both our failures.
+    shape of `api.routes.environment.Environment`. Raises SandboxError and BuildFailed, both our failures.
     """
     asking = Recipe(
         name="versions",

@@ -20,7 +20,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from deadheat.api import metrics
-from deadheat.api.edge.around import Around
+from deadheat.api.edge import Around
 from deadheat.api.edge.rates import counted_as
 from deadheat.league.config import Settings
 

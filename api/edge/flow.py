@@ -43,7 +43,6 @@ class Flow:
 
     @classmethod
     def begun(cls, act: Literal["in", "up", "link"], back: str, at: datetime, **more: Any) -> Flow:
-        """Begin a flow with a fresh secret."""
         return cls(act, back, began_at=at.timestamp(), secret=secrets.token_urlsafe(32), **more)
 
     @classmethod

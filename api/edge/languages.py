@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 
 from starlette.types import Message, Receive, Scope, Send
 
-from deadheat.api.edge.around import Around
+from deadheat.api.edge import Around
 from deadheat.engine.language import reading
 from deadheat.league.locale import LANGUAGES, catalogue, preferred
 

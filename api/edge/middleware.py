@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from deadheat.api import metrics
-from deadheat.api.edge.around import Around
+from deadheat.api.edge import Around
 from deadheat.api.edge.caching import answer, whole
 from deadheat.api.errors import problem
 from deadheat.api.schemas.base import is_plain

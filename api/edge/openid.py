@@ -64,8 +64,6 @@ LEEWAY_SECONDS = 60
 
 TIMEOUT = urllib3.Timeout(connect=5.0, read=5.0)
 MOST_BYTES = 256 * 1024
-"""The largest answer of the provider that is read."""
-
 MOST_SUBJECT = 255  # OpenID Connect Core 1.0, section 2
 
 REFUSED = N_("The provider's answer cannot be trusted. Begin again; if it happens again, tell the operator.")

@@ -1,4 +1,5 @@
-"""Rate limits: changes by address and by user, password attempts more tightly, and computed answers by address.
+"""Rate limits: changes by address and by user, password attempts more tightly, and computed answers by address. Open
+streams of server-sent events are limited by process and address; refused clients poll, like pages without streams.
 
 Requests are counted in Redis if it is the broker (all processes then count together), otherwise in this process's
 memory. An unavailable Redis must not close the site: until it is back, this process counts alone. Redis learns neither
@@ -19,20 +20,23 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from hashlib import blake2b
 
 from limits import RateLimitItem, RateLimitItemPerDay, RateLimitItemPerHour, RateLimitItemPerMinute
-from limits.storage import MemoryStorage, Storage, storage_from_string
+from limits.storage import MemoryStorage, storage_from_string
 from limits.strategies import SlidingWindowCounterRateLimiter
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from deadheat.api.edge.around import Around
+from deadheat.api.edge import Around
 from deadheat.api.edge.sessions import SAFE
 from deadheat.api.errors import league_error
 from deadheat.engine.language import N_
@@ -78,7 +82,6 @@ class _Memory(MemoryStorage):
 
     @property
     def timer(self) -> threading.Timer:
-        """The timer for the next removal of expired counts."""
         return self._timer
 
     @timer.setter
@@ -94,7 +97,8 @@ class Rates:
         """`secret` returns the same for all processes, at most 64 characters; it is called only if Redis counts."""
         self._secret = cache(secret)
         self._alone = _Limiter(_Memory())
-        self._shared = _Limiter(_storage(settings))
+        together = settings.broker.startswith(REDIS)
+        self._shared = _Limiter(storage_from_string(settings.broker, **REDIS_TIMEOUT) if together else _Memory())
         self._floor = _Limiter(_Memory())
         self._reads = RateLimitItemPerMinute(settings.reads_per_minute, namespace="reads")
         self._pictures = RateLimitItemPerMinute(PICTURES_PER_MINUTE, namespace="pictures")
@@ -110,6 +114,16 @@ class Rates:
     def write(self, request: Request) -> None:
         """Count a changing request. Raises OverQuota, like all of these methods."""
         self._spend(self._writes, address(request), N_("changes from one address"), N_("a minute"))
+
+    async def limit_writes(self, request: Request) -> None:
+        """Count a request if it changes something."""
+        if request.method not in SAFE:
+            await run_in_threadpool(self.write, request)
+
+    async def limit_reads(self, request: Request) -> None:
+        """Count a request if it reads what must be computed."""
+        if request.method in SAFE and not request.scope["path"].startswith(FREE):
+            self.read(request)
 
     def write_by(self, request: Request, user_id: int) -> None:
         """Count a user's request, whatever its address; only changing requests count."""
@@ -194,12 +208,12 @@ def _hit(limiter: _Limiter, item: RateLimitItem, key: str, what: str, window: st
         raise OverQuota(what, item.amount, window, max(1, math.ceil(seconds)))
 
 
-class _Limit(Around):
+class Limit(Around):
     """Refuses requests from an address that has used up a budget."""
 
-    def __init__(self, app: ASGIApp, rates: Rates) -> None:
+    def __init__(self, app: ASGIApp, count: Callable[[Request], Awaitable[None]]) -> None:
         super().__init__(app)
-        self._rates = rates
+        self._count = count
 
     async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
         answering, request = self._app, Request(scope)
@@ -208,25 +222,6 @@ class _Limit(Around):
         except OverQuota as over:
             answering = await league_error(request, over)
         await answering(scope, receive, send)
-
-    async def _count(self, request: Request) -> None:
-        raise NotImplementedError
-
-
-class WriteLimit(_Limit):
-    """Refuses changing requests from an address over its budget, before anything else reads them."""
-
-    async def _count(self, request: Request) -> None:
-        if request.method not in SAFE:
-            await run_in_threadpool(self._rates.write, request)
-
-
-class ReadLimit(_Limit):
-    """Refuses reading requests from an address over its budget; comes after everything that answers from memory."""
-
-    async def _count(self, request: Request) -> None:
-        if request.method in SAFE and not request.scope["path"].startswith(FREE):
-            self._rates.read(request)
 
 
 def _mailbox(mail_address: str) -> str:
@@ -258,9 +253,38 @@ def counted_as(host: str) -> str:
     return str(found)
 
 
-def _storage(settings: Settings) -> Storage:
-    if not settings.broker.startswith(REDIS):
-        return _Memory()
-    found = storage_from_string(settings.broker, **REDIS_TIMEOUT)
-    assert isinstance(found, Storage)
-    return found
+SHARE = 2
+"""One address has at most half of all streams, because a whole hall may have one."""
+
+
+class Streams:
+    """Open streams of one kind, in the event loop's thread. `retry_seconds`: when a refused client may try again."""
+
+    def __init__(self, most: int, retry_seconds: int) -> None:
+        self._most = most
+        self._retry = {"Retry-After": str(retry_seconds)}
+        self._open = Counter[str]()
+
+    @property
+    def total(self) -> int:
+        return self._open.total()
+
+    def check(self, request: Request) -> None:
+        """Raise HTTPException 429 if there is no room for another stream of this address."""
+        if self.total >= self._most:
+            raise HTTPException(429, "Too many clients are watching already; poll instead.", self._retry)
+        if self._open[address(request)] >= self._most // SHARE:
+            said = "Too many clients are watching from your address already; poll instead."
+            raise HTTPException(429, said, self._retry)
+
+    @contextmanager
+    def taken(self, request: Request) -> Iterator[None]:
+        """Count one more stream inside the block."""
+        asker = address(request)
+        self._open[asker] += 1
+        try:
+            yield
+        finally:
+            self._open[asker] -= 1
+            if not self._open[asker]:
+                del self._open[asker]

@@ -42,7 +42,6 @@ FORGED = "This request did not come from a page of this site, or the page is out
 
 
 def secret_of(request: Request, settings: Settings) -> str | None:
-    """Return the secret in the request's cookie."""
     return request.cookies.get(_name(request, settings)) or None
 
 
@@ -52,7 +51,6 @@ def csrf_of(secret: str) -> str:
 
 
 def keep(response: Response, request: Request, settings: Settings, issued: Issued) -> None:
-    """Set the browser's session cookie."""
     response.set_cookie(
         _name(request, settings),
         issued.secret,
@@ -65,7 +63,6 @@ def keep(response: Response, request: Request, settings: Settings, issued: Issue
 
 
 def drop(response: Response, request: Request, settings: Settings) -> None:
-    """Delete the browser's session cookie."""
     secure = is_secure(request, settings)
     response.delete_cookie(_name(request, settings), path="/", secure=secure, httponly=True, samesite="lax")
 

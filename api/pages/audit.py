@@ -11,9 +11,9 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query
 from sqlmodel import Session
 
-from deadheat.api.cursors import read_cursor, write_cursor
 from deadheat.api.deps import Shared
 from deadheat.api.pages.render import everyones, render
+from deadheat.api.schemas.base import read_cursor, write_cursor
 from deadheat.engine.language import N_, gettext
 from deadheat.league.records.rulings import AuditRecord
 from deadheat.league.service.ground.audit import SYSTEM, audit_log, subject_names, subjects_named
@@ -23,7 +23,6 @@ from deadheat.league.states import SEASON_STEPS, Role
 router = APIRouter()
 
 RECORDS = 50
-"""The number of records on one page."""
 
 PAGES = {
     N_("announcement"): "",
@@ -79,24 +78,20 @@ def audit(
         mentioned += [f"bot/{data['bot']}" for _, data in lines if "bot" in data]
         names = subject_names(session, mentioned)
         seasons = [] if before or filtered else honesty(session, totals=shared.boards.totals)
-    query = urlencode({name: value for name, value in chosen.items() if value})
+    values = {
+        "lines": [_line(record, data, names) for record, data in lines],
+        "older": write_cursor(records[-1].id) if len(records) == RECORDS else None,
+        "query": urlencode({name: value for name, value in chosen.items() if value}),
+    }
     return render(
-        shared,
-        "audit.html",
-        lines=[_line(record, data, names) for record, data in lines],
-        older=write_cursor(records[-1].id) if len(records) == RECORDS else None,
-        seasons=seasons,
-        kinds=tuple(ACTIONS),
-        chosen=chosen,
-        filtered=filtered,
-        query=query,
+        shared, "audit.html", seasons=seasons, kinds=tuple(ACTIONS), chosen=chosen, filtered=filtered, **values
     )
 
 
 def _subjects(session: Session, about: str) -> list[str]:
     """Return the subjects that the input may mean: ``season/1``, "season 1" in the reader's language, or a name."""
     kind, _, number = about.replace("/", " ").partition(" ")
-    kinds = {word: one for one in PAGES for word in (one, gettext(one))}
+    kinds = {word: subject for subject in PAGES for word in (subject, gettext(subject))}
     numbered = [f"{kinds[kind.lower()]}/{int(number)}"] if kind.lower() in kinds and number.isdecimal() else []
     return numbered + subjects_named(session, about) or [about] * bool(about)
 

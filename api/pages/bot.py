@@ -12,12 +12,11 @@ from sqlmodel import Session
 
 from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.pages.board import met as line_of
-from deadheat.api.pages.people import courses
+from deadheat.api.pages.lists import courses
 from deadheat.api.pages.pictures import charts
 from deadheat.api.pages.render import everyones, render
 from deadheat.api.schemas.base import RowId
 from deadheat.api.services import Services
-from deadheat.engine.core import Fault
 from deadheat.engine.intervals import Bar, bars
 from deadheat.engine.language import N_, gettext
 from deadheat.league.beside import tally
@@ -27,16 +26,14 @@ from deadheat.league.service.rankings.history import history
 from deadheat.league.service.series.response_times import command_times
 from deadheat.league.service.views import careers, contests
 from deadheat.league.service.views import matches as league_matches
-from deadheat.league.service.views.careers import Opponent, Part
+from deadheat.league.service.views.careers import Part
 from deadheat.league.service.views.waiting import waiting
 from deadheat.league.states import MatchState
 from deadheat.league.time_buckets import late_share
 
 router = APIRouter()
 
-RECENT = 10
-"""The number of matches shown."""
-
+RECENT_MATCHES = 10
 Row = Mapping[str, Any]
 
 
@@ -48,23 +45,13 @@ def bot(shared: Shared, bot_id: Id, season: Number = None) -> str:
         info = bot_info(session, bot_id)
         parts = careers.parts_of(session, [bot_id])[bot_id]
         career = courses(shared, session, [info])[bot_id] if len(parts) > 1 else []
-        most = max(((row["games"], one.season_id) for one, row, _ in career if row is not None), default=(0, None))
+        most = max(((row["games"], part.season_id) for part, row, _ in career if row is not None), default=(0, None))
         part = _chosen(parts, season or most[1])
-        versions = careers.public_versions(session, bot_id)
-        matches = league_matches.matches(session, bot_id=bot_id, state=MatchState.DONE, limit=RECENT)
-        there = {} if part is None else _in_season(shared, session, bot_id, part)
-    return render(
-        shared,
-        "bot.html",
-        bot=info,
-        parts=parts,
-        part=part,
-        career=career,
-        versions=versions,
-        matches=matches,
-        what_if_words=[gettext(words) for words, _ in WHAT_IFS],
-        **(NOWHERE | there),
-    )
+        values = NOWHERE | ({} if part is None else _in_season(shared, session, bot_id, part))
+        values["versions"] = careers.public_versions(session, bot_id)
+        values["matches"] = league_matches.matches(session, bot_id=bot_id, state=MatchState.DONE, limit=RECENT_MATCHES)
+    words = [gettext(words) for words, _ in WHAT_IFS]
+    return render(shared, "bot.html", bot=info, parts=parts, part=part, career=career, what_if_words=words, **values)
 
 
 @router.get("/bots/{bot_id}/opponents")
@@ -75,23 +62,15 @@ def opponents(shared: Shared, bot_id: Id, season: Number = None, page: Annotated
         info = bot_info(session, bot_id)
         part = _chosen(careers.parts_of(session, [bot_id])[bot_id], season)
         met = [] if part is None else careers.opponents(session, part.season_id, bot_id)
-    best, worst = extremes(met)
-    return render(
-        shared,
-        "opponents.html",
-        bot=info,
-        part=part,
-        best=best,
-        worst=worst,
-        lines=[line_of(bot_id, other) for other in met[(page - 1) * OPPONENTS : page * OPPONENTS]],
-        page=page,
-        pages=-(-len(met) // OPPONENTS),
-        looked_at=careers.RECENT_MATCHES,
-    )
+    often = sorted((other for other in met if other.matches >= MET_OFTEN), key=lambda other: other.share, reverse=True)
+    best = [other for other in often[:EXTREMES] if other.share > 0.5]
+    worst = [other for other in often[::-1][:EXTREMES] if other.share < 0.5]
+    lines = [line_of(bot_id, other) for other in met[(page - 1) * OPPONENTS : page * OPPONENTS]]
+    values = {"best": best, "worst": worst, "lines": lines, "page": page, "pages": -(-len(met) // OPPONENTS)}
+    return render(shared, "opponents.html", bot=info, part=part, looked_at=careers.RECENT_MATCHES, **values)
 
 
 OPPONENTS = 50
-"""The number of opponents on one page."""
 
 WHAT_IFS = (
     (N_("now"), 1.0),
@@ -108,26 +87,11 @@ LOOKED_AT = 100
 """The number of rows above and below that are searched for neighbours."""
 
 EXTREMES = 3
-"""The number of best and of worst opponents shown."""
-
 MET_OFTEN = 4
 """The fewest matches against an opponent for it to be among the best or worst."""
 
-NOWHERE: dict[str, Any] = {
-    "near": [],
-    "compared": [],
-    "gates": [],
-    "what_ifs": [],
-    "row": None,
-    "tally": "",
-    "chart": None,
-    "course": None,
-    "times": [],
-    "failures": [],
-    "causes": {},
-    "recent_failures": [],
-    "waits": None,
-}
+_FIGURES = ("near", "compared", "gates", "what_ifs", "row", "tally", "chart", "course", "times", "failures", "causes")
+NOWHERE: dict[str, Any] = dict.fromkeys((*_FIGURES, "recent_failures", "waits"), ())
 """The page's figures for a bot without a season."""
 
 
@@ -141,16 +105,21 @@ def _chosen(parts: Sequence[Part], season_id: int | None) -> Part | None:
 
 
 def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> dict[str, Any]:
-    """Return the page's section about one season."""
     board = shared.boards.newest(session, part.season_id)
     standings = board.standings
     row, above, below = standings["rows"].around(bot_id)
     failures = careers.failures(session, part.season_id, bot_id)
     version_ids = [] if row is None else [row["version_id"]]
     times = command_times(session, part.season_id, version_ids)
+    causes: dict[str, Counter[int]] = {}  # by kind of fault, how often each version committed it
+    for (number, fault), count in sorted(careers.failure_counts(session, part.season_id, bot_id).items()):
+        causes.setdefault(fault.value, Counter())[number] += count
+    versions = [row] * (row is not None) + standings["unranked"].of([bot_id])
+    version_times = standings["latency"].of(versions)
+    versions.sort(key=lambda version: -version["version"])
     return {
         "near": near(row, above, below),
-        "compared": compared(standings, row, bot_id),
+        "compared": [(version, version_times.get(version["version_id"])) for version in versions],
         "gates": contests.at_gate(session, part.season_id, bot_id, careers.MAX_VERSIONS, running=False),
         "what_ifs": [(time, [late_share(time.counts, part) for _, part in WHAT_IFS]) for time in times if time.counts],
         "row": row,
@@ -159,7 +128,7 @@ def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> d
         "course": charts.courses(contests.courses(session, part.season_id, [bot_id])),
         "times": times,
         "failures": failures,
-        "causes": _by_cause(careers.failure_counts(session, part.season_id, bot_id)),
+        "causes": causes,
         "waits": waiting(session, part.season_id, bot_id) if part.state.goes_on else None,
         "recent_failures": [failure for failure in failures if failure.version == part.version],
     }
@@ -177,26 +146,3 @@ def near(own: Row | None, above: Iterable[Row], below: Iterable[Row]) -> list[tu
     over, under = ([*islice(filter(is_near, islice(way, LOOKED_AT)), NEAR)] for way in (above, below))
     found = [*over[::-1], own, *under]
     return list(zip(found, bars(found), strict=True)) if len(found) > 1 else []
-
-
-def extremes(met: Sequence[Opponent]) -> tuple[list[Opponent], list[Opponent]]:
-    """Return the opponents from whom the bot took the most points, and the fewest, among those met often enough."""
-    often = sorted((one for one in met if one.matches >= MET_OFTEN), key=lambda one: one.share, reverse=True)
-    best = [one for one in often[:EXTREMES] if one.share > 0.5]
-    worst = [one for one in often[::-1][:EXTREMES] if one.share < 0.5]
-    return best, worst
-
-
-def compared(standings: Row, own: Row | None, bot_id: int) -> list[tuple[Row, Row | None]]:
-    """Return the rows of the bot's versions with games, the newest first, each with its response times."""
-    rows = [own] * (own is not None) + standings["unranked"].of([bot_id])
-    times = standings["latency"].of(rows)
-    return [(row, times.get(row["version_id"])) for row in sorted(rows, key=lambda row: -row["version"])]
-
-
-def _by_cause(counts: Mapping[tuple[int, Fault], int]) -> dict[str, Counter[int]]:
-    """Return, for each kind of fault, how often each version committed it."""
-    found: dict[str, Counter[int]] = {}
-    for (number, fault), count in sorted(counts.items()):
-        found.setdefault(fault.value, Counter())[number] += count
-    return found

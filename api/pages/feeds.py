@@ -34,27 +34,21 @@ everyones_feed = partial(everyones, media_type=MEDIA_TYPE)
 @router.get("/seasons/{season_id}/feed")
 @everyones_feed
 def season(shared: Shared, season_id: Id) -> str:
-    """Return a season's feed."""
-    with shared.db.reading() as session:
-        return atom(shared, feeds.season_feed(session, season_id))
+    return atom(shared, shared.read(feeds.season_feed, season_id))
 
 
 @router.get("/bots/{bot_id}/feed")
 @everyones_feed
 def bot(shared: Shared, bot_id: Id) -> str:
-    """Return a bot's feed."""
-    with shared.db.reading() as session:
-        return atom(shared, feeds.bot_feed(session, bot_id))
+    return atom(shared, shared.read(feeds.bot_feed, bot_id))
 
 
 @router.get("/games/{name}/feed")
 @everyones_feed
 def game(shared: Shared, name: str) -> str:
-    """Return a game's feed."""
     if name not in GAMES:
         raise NotFound("game", name)
-    with shared.db.reading() as session:
-        return atom(shared, feeds.game_feed(session, name, GAMES[name].title, BEGINNING))
+    return atom(shared, shared.read(feeds.game_feed, name, GAMES[name].title, BEGINNING))
 
 
 def atom(shared: Services, feed: Feed) -> str:

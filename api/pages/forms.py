@@ -31,18 +31,8 @@ from deadheat.api.pages.render import render
 from deadheat.api.schemas import base
 from deadheat.api.services import Services
 from deadheat.engine.language import _, gettext
+from deadheat.league import errors
 from deadheat.league.complaints import plainly
-from deadheat.league.errors import (
-    BadSeasonFile,
-    BadSetting,
-    BadToken,
-    LeagueError,
-    NameTaken,
-    NotInvited,
-    OverQuota,
-    TooSoon,
-    WrongCredentials,
-)
 from deadheat.league.service.people.notices import count_unread
 from deadheat.league.service.people.person import Person
 from deadheat.league.states import TokenKind
@@ -52,8 +42,6 @@ MAX_FIELDS = 60
 HOME = "/account"
 
 MAX_NEXT = 500
-"""The most characters of an address to which to return after signing in."""
-
 Fields = Mapping[str, str]
 _Shape = TypeVar("_Shape", bound=BaseModel)
 
@@ -92,8 +80,6 @@ class Complaint:
 
 
 class NameForm(BaseModel):
-    """The form that names a person."""
-
     name: base.Name
 
 
@@ -104,10 +90,9 @@ def present(request: Request, shared: Shared) -> Visit | None:
         return None
     try:
         person = look_up(shared, secret, TokenKind.SESSION).person
-    except BadToken:
+    except errors.BadToken:
         return None
-    with shared.db.reading() as session:
-        return Visit(person, secret, count_unread(session, person))
+    return Visit(person, secret, shared.read(count_unread, person))
 
 
 def visit(request: Request, shared: Shared, found: Annotated[Visit | None, Depends(present)]) -> Visit:
@@ -127,7 +112,7 @@ def sign_in_first(request: Request, shared: Services) -> HTTPException:
     try:
         if secret := sessions.secret_of(request, shared.settings):
             look_up(shared, secret, TokenKind.SESSION)
-    except BadToken as error:
+    except errors.BadToken as error:
         if error.closed:
             asked["closed"] = "1"
     return HTTPException(303, headers={"Location": f"/sign-in?{urlencode(asked)}"})
@@ -176,6 +161,11 @@ def checked(shape: type[_Shape], given: Mapping[str, Any]) -> _Shape:
         raise RequestValidationError(error.errors()) from None
 
 
+def picked(shape: type[_Shape], sent: Fields) -> _Shape:
+    """Validate those fields of the form that the shape has. Raises RequestValidationError."""
+    return checked(shape, {name: value for name, value in sent.items() if name in shape.model_fields})
+
+
 def attempt(form: str, given: Fields, act: Callable[[], Response], again: Callable[[Complaint], Response]) -> Response:
     """Carry out a form, or show its page again with the complaints."""
     try:
@@ -184,11 +174,15 @@ def attempt(form: str, given: Fields, act: Callable[[], Response], again: Callab
         said = {str(found["loc"][0]): _said(found) for found in error.errors() if found["loc"]}
         whole = ". ".join(found["msg"] for found in error.errors() if not found["loc"])
         return again(Complaint(form, 422, whole or _("Please correct the marked fields."), said, _typed(given)))
-    except LeagueError as error:
-        status = 403 if isinstance(error, WrongCredentials) else STATUS[type(error)]
+    except errors.LeagueError as error:
+        status = 403 if isinstance(error, errors.WrongCredentials) else STATUS[type(error)]
         if status >= 500:
             raise
-        headers = {"Retry-After": str(error.retry_after_seconds)} if isinstance(error, OverQuota | TooSoon) else {}
+        headers = (
+            {"Retry-After": str(error.retry_after_seconds)}
+            if isinstance(error, errors.OverQuota | errors.TooSoon)
+            else {}
+        )
         return again(Complaint(form, status, str(error), _marked(error), _typed(given), headers))
 
 
@@ -260,19 +254,19 @@ def _said(found: ErrorDetails) -> str:
     return text if place is None else _("Number %(place)s: %(text)s", place=place, text=text)
 
 
-def _marked(error: LeagueError) -> Fields:
+def _marked(error: errors.LeagueError) -> Fields:
     """Return the field to mark for a refusal, if it concerns a field."""
     match error:
-        case BadSetting():
+        case errors.BadSetting():
             return {error.setting: SETTING.sub(_named, f"{error.why[:1].upper()}{error.why[1:]}.")}
-        case BadSeasonFile():
+        case errors.BadSeasonFile():
             found: dict[str, str] = {}
-            for one in error.mistakes:
-                found[one["path"]] = f"{found.get(one['path'], '')} {one['why']}.".lstrip()
+            for mistake in error.mistakes:
+                found[mistake["path"]] = f"{found.get(mistake['path'], '')} {mistake['why']}.".lstrip()
             return found
-        case NotInvited(by_code=True):
+        case errors.NotInvited(by_code=True):
             return {"code": _("Ask an organiser for it.")}
-        case NameTaken():
+        case errors.NameTaken():
             return {"name": _("This name is already taken.")}
         case _:
             return {}

@@ -1,22 +1,26 @@
-"""The home page: a match that plays by itself, the seasons, the games, and news."""
+"""The home page: a match that plays by itself, the seasons, the games, and news; and the choice of a language."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
 from dataclasses import dataclass
 from datetime import datetime
 
-from fastapi import APIRouter
+from fastapi import APIRouter, HTTPException, Request, Response
 from sqlmodel import Session
 
 from deadheat.api.deps import Number, Shared
+from deadheat.api.edge import sessions
+from deadheat.api.edge.languages import COOKIE, KEPT_SECONDS
+from deadheat.api.pages.forms import Present, came_from, onward
 from deadheat.api.pages.render import everyones, first_of, render
 from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
 from deadheat.league.errors import BlobsAway
-from deadheat.league.records.matches import Match
+from deadheat.league.locale import LANGUAGES
 from deadheat.league.records.seasons import Season
 from deadheat.league.service.people import announcements as league_announcements
+from deadheat.league.service.people import channels
 from deadheat.league.service.seasons import seasons as league_seasons
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.service.views import overview
@@ -27,11 +31,7 @@ from deadheat.league.states import MatchState, dated_steps
 router = APIRouter()
 
 SEASONS = 24
-"""The number of seasons on one page."""
-
 NEWEST = 6
-"""The number of matches, running series and versions shown."""
-
 TRIED = 5
 """The most matches whose transcripts are looked for in the store before none is shown."""
 
@@ -52,42 +52,27 @@ def home(shared: Shared, before: Number = None) -> str:
     """Show the newest seasons, or those before a given one."""
     with shared.db.reading() as session:
         seasons = league_seasons.seasons(session, limit=SEASONS + 1, before=before)
-        announcements = league_announcements.announcements(session, limit=3)
-        running, stop = running_series(session, NEWEST), stopped(session)
-        versions = newest_versions(session, NEWEST)
-        matches = league_matches.matches(session, state=MatchState.DONE, limit=NEWEST)
         shown, older = first_of(seasons, SEASONS)
-        cards = _cards(session, shown)
-        watched = None if before else _featured(shared, session)
-    return render(
-        shared,
-        "home.html",
-        games=[GAMES[name] for name in sorted(GAMES)],
-        announcements=announcements,
-        cards=[card for card in cards if card.season.state.goes_on],
-        past=[card for card in cards if not card.season.state.goes_on],
-        older=older,
-        newest=before is None,
-        running=running,
-        stop=stop,
-        versions=versions,
-        matches=matches,
-        featured=watched,
-    )
-
-
-def _cards(session: Session, seasons: Sequence[Season]) -> list[Card]:
-    leaders = overview.leaders(session, [season.id for season in seasons])
-    cards = []
-    for season in seasons:
-        coming = next(((name.removesuffix("_at"), at) for _, name, at in dated_steps(season, season.state)), None)
-        cards.append(Card(season, season.entries, leaders.get(season.id), coming))
-    return cards
-
-
-def _featured(shared: Services, session: Session) -> Match | None:
-    number = shared.featured.number(lambda: _chosen(shared, session))
-    return None if number is None else league_matches.match_detail(session, number)
+        leaders = overview.leaders(session, [season.id for season in shown])
+        cards = []
+        for season in shown:
+            steps = dated_steps(season, season.state)
+            coming = next(((name.removesuffix("_at"), at) for _, name, at in steps), None)
+            cards.append(Card(season, season.entries, leaders.get(season.id), coming))
+        minute = int(time.monotonic() // 60)  # choosing takes a while
+        number = None if before else shared.boards.newest_part("featured", minute, lambda: _chosen(shared, session))
+        values = {
+            "games": [GAMES[name] for name in sorted(GAMES)],
+            "announcements": league_announcements.announcements(session, limit=3),
+            "cards": [card for card in cards if card.season.state.goes_on],
+            "past": [card for card in cards if not card.season.state.goes_on],
+            "running": running_series(session, NEWEST),
+            "stop": stopped(session),
+            "versions": newest_versions(session, NEWEST),
+            "matches": league_matches.matches(session, state=MatchState.DONE, limit=NEWEST),
+            "featured": None if number is None else league_matches.match_detail(session, number),
+        }
+    return render(shared, "home.html", older=older, newest=before is None, **values)
 
 
 def _chosen(shared: Services, session: Session) -> int | None:
@@ -100,3 +85,17 @@ def _chosen(shared: Services, session: Session) -> int | None:
         except BlobsAway:
             return None
     return None
+
+
+@router.get("/language/{chosen}")
+def choose(request: Request, shared: Shared, visit: Present, chosen: str) -> Response:
+    """Store the choice in this browser, and for messages to a signed-in person, then go back."""
+    if chosen not in LANGUAGES:
+        raise HTTPException(404)
+    came = came_from(request, shared)
+    if visit is not None and came is not None:
+        shared.change(channels.speak, visit.person, chosen)
+    answer = onward(came or "/")
+    secure = sessions.is_secure(request, shared.settings)
+    answer.set_cookie(COOKIE, chosen, KEPT_SECONDS, path="/", secure=secure, httponly=True, samesite="lax")
+    return answer

@@ -1,30 +1,37 @@
-"""Lists: games, bots, a season's participants, a game's submissions with their verdicts; and the bots' environment."""
+"""Lists: games, bots, participants of a season, submissions of a game, bots of an author or a team with their results;
+and the environment in which bots run.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
+from sqlmodel import Session
 
 from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.pages.board import entered
+from deadheat.api.pages.pictures import charts
 from deadheat.api.pages.render import everyones, first_of, game_title, render
-from deadheat.api.schemas import environment as schemas
+from deadheat.api.routes import environment as schemas
 from deadheat.api.schemas.base import RowId
+from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
 from deadheat.league.errors import NotFound
+from deadheat.league.records.bots import Bot
 from deadheat.league.service.bots import environments
 from deadheat.league.service.bots.bots import bots_named
+from deadheat.league.service.people.teams import team_info
 from deadheat.league.service.seasons.entries import entries_named
 from deadheat.league.service.seasons.seasons import leading_season, season_info
-from deadheat.league.service.views.careers import game_counts
+from deadheat.league.service.views import careers, contests
+from deadheat.league.service.views.careers import Part, game_counts
 from deadheat.league.service.views.news import newest_versions
 
 router = APIRouter()
 
 ROWS = 100
-"""The number of lines on one page."""
-
 Search = Annotated[str, Query(max_length=64)]
 Page = Annotated[RowId, Query(le=100_000)]
 
@@ -48,8 +55,7 @@ def bots(shared: Shared, q: Search = "", game: Annotated[str, Query(max_length=6
     """List the bots that are not retired, by game and name."""
     if game and game not in GAMES:
         raise NotFound("game", game)
-    with shared.db.reading() as session:
-        found, count = bots_named(session, q, game=game or None, skip=(page - 1) * ROWS, limit=ROWS)
+    found, count = shared.read(bots_named, q, game=game or None, skip=(page - 1) * ROWS, limit=ROWS)
     pages = -(-count // ROWS)
     return render(
         shared, "bots.html", bots=found, count=count, q=q, game=game, games=tuple(GAMES), page=page, pages=pages
@@ -62,18 +68,9 @@ def submissions(shared: Shared, name: str, before: Number = None) -> str:
     """List all versions of a game's bots, the newest first, each with its verdict."""
     if name not in GAMES:
         raise NotFound("game", name)
-    with shared.db.reading() as session:
-        found = newest_versions(session, ROWS + 1, game=name, before=before)
-    shown, older = first_of(found, ROWS)
-    return render(
-        shared,
-        "submissions.html",
-        game=name,
-        title=game_title(name),
-        versions=shown,
-        older=older,
-        newest=before is None,
-    )
+    shown, older = first_of(shared.read(newest_versions, ROWS + 1, game=name, before=before), ROWS)
+    about = {"game": name, "title": game_title(name), "newest": before is None}
+    return render(shared, "submissions.html", versions=shown, older=older, **about)
 
 
 @router.get("/seasons/{season_id}/participants")
@@ -85,24 +82,78 @@ def participants(shared: Shared, season_id: Id, q: Search = "", page: Page = 1) 
         found, count = entries_named(session, season_id, q, skip=(page - 1) * ROWS, limit=ROWS)
         rows = shared.boards.newest(session, season_id).standings["rows"]
     places = {row["bot_id"]: row for row in rows.of({entry.bot_id for entry in found}) if row["rank"] is not None}
-    pages = -(-count // ROWS)
-    return render(
-        shared,
-        "participants.html",
-        season=season,
-        lines=[entered(entry, places.get(entry.bot_id)) for entry in found],
-        count=count,
-        q=q,
-        page=page,
-        pages=pages,
-    )
+    lines, pages = [entered(entry, places.get(entry.bot_id)) for entry in found], -(-count // ROWS)
+    return render(shared, "participants.html", season=season, lines=lines, count=count, q=q, page=page, pages=pages)
 
 
 @router.get("/environment")
 @everyones
 def environment(shared: Shared) -> str:
     """Show the image's description of languages, versions, commands and limits."""
-    with shared.db.reading() as session:
-        found = environments.environment(session)
+    found = shared.read(environments.environment)
     described = None if found is None else schemas.Environment.of(found, shared.settings)
     return render(shared, "environment.html", environment=described, image=shared.settings.image)
+
+
+PICTURES = 4
+"""The number of seasons for which the courses of an author's or a team's bots through the evaluations are drawn."""
+
+MOST_WAYS = 10
+Course = list[tuple[Part, Mapping[str, Any] | None, int]]
+"""A bot's seasons, the newest first: each with its row (None: no place) and the number of bots with a place."""
+
+
+@router.get("/authors/{name}")
+@everyones
+def author(shared: Shared, name: Annotated[str, Path(min_length=1, max_length=32)]) -> str:
+    with shared.db.reading() as session:
+        written, bots = careers.author_bots(session, name)
+        teams = careers.teams_of_author(session, name)
+        return _people(shared, session, bots, who=written, team=None, teams=teams)
+
+
+@router.get("/teams/{team_id}")
+@everyones
+def team(shared: Shared, team_id: Id) -> str:
+    with shared.db.reading() as session:
+        info = team_info(session, team_id)
+        return _people(shared, session, careers.team_bots(session, team_id), who=info.name, team=info, teams=[])
+
+
+def _people(shared: Services, session: Session, bots: Sequence[Bot], **about: Any) -> str:
+    found = courses(shared, session, bots)
+    return render(shared, "people.html", bots=bots, courses=found, pictures=evaluated(session, found), **about)
+
+
+def evaluated(session: Session, found: Mapping[int, Course]) -> list[tuple[Part, charts.Courses]]:
+    """Return the newest `PICTURES` seasons in which these bots were in two evaluations, each with their courses."""
+    in_season: dict[int, tuple[Part, list[int]]] = {}
+    for bot_id, parts in found.items():
+        for part, _, _ in parts:
+            in_season.setdefault(part.season_id, (part, []))[1].append(bot_id)
+    made = []
+    for season_id in sorted(in_season, reverse=True):
+        part, bot_ids = in_season[season_id]
+        picture = charts.courses(contests.courses(session, season_id, bot_ids[:MOST_WAYS]))
+        if picture is not None:
+            made.append((part, picture))
+        if len(made) == PICTURES:
+            break
+    return made
+
+
+def courses(shared: Services, session: Session, bots: Sequence[Bot]) -> dict[int, Course]:
+    parts = careers.parts_of(session, [bot.id for bot in bots])
+    seasons = {part.season_id for found in parts.values() for part in found if part.has_results}
+    standings = {season_id: shared.boards.newest(session, season_id).standings["rows"] for season_id in seasons}
+    ranked = {
+        season_id: {row["bot_id"]: row for row in rows.of(parts) if row["rank"] is not None}
+        for season_id, rows in standings.items()
+    }
+    counts = {season_id: rows.ranked for season_id, rows in standings.items()}
+
+    def course(bot_id: int, part: careers.Part) -> tuple[careers.Part, Mapping[str, Any] | None, int]:
+        season_id = part.season_id
+        return part, ranked.get(season_id, {}).get(bot_id), counts.get(season_id, 0)
+
+    return {bot_id: [course(bot_id, part) for part in found] for bot_id, found in parts.items()}

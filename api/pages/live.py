@@ -5,7 +5,7 @@ Theory of operation
 -------------------
 A stream holds only a connection: no thread, no database session. All streams of a season read one value, which one of
 them renews from the database, at most every `LOOK_SECONDS`, in a thread. A process has at most `MOST_STREAMS`
-(`api.streams`). A stream ends after `STREAM_SECONDS` and the browser opens another, so a stream whose reader has
+(`Streams`). A stream ends after `STREAM_SECONDS` and the browser opens another, so a stream whose reader has
 silently gone does not stay. Without news, a stream sends a sign of life now and then, so that no proxy closes it.
 """
 
@@ -20,8 +20,8 @@ from fastapi.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
 from deadheat.api.deps import Id, Shared
+from deadheat.api.edge.rates import Streams
 from deadheat.api.services import Services
-from deadheat.api.streams import Streams
 from deadheat.league.service.rankings.standings import newest_snapshot
 
 router = APIRouter()
@@ -46,7 +46,7 @@ class News:
         async with self._looking:
             at, newest = self._seen.get(season_id, (-LOOK_SECONDS, None))
             if time.monotonic() - at >= LOOK_SECONDS:
-                newest = await run_in_threadpool(_look, shared, season_id)
+                newest = await run_in_threadpool(shared.read, newest_snapshot, season_id)
                 if len(self._seen) > MOST_STREAMS:
                     self._seen.clear()
                 self._seen[season_id] = (time.monotonic(), newest)
@@ -82,8 +82,3 @@ async def events(shared: Shared, request: Request, season_id: Id, after: str = "
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     stream = news.stream(shared, request, season_id, known)
     return StreamingResponse(stream, headers=headers, media_type="text/event-stream")
-
-
-def _look(shared: Services, season_id: int) -> int | None:
-    with shared.db.reading() as session:
-        return newest_snapshot(session, season_id)

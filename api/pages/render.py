@@ -25,7 +25,7 @@ from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, St
 from markupsafe import Markup, escape
 
 from deadheat.api.edge.caching import answer
-from deadheat.api.pages.pictures.marks import FILTERS
+from deadheat.api.pages.pictures.charts import FILTERS
 from deadheat.api.services import SITE, Body, Services
 from deadheat.engine.core import NS_PER_MS, Fault, Points
 from deadheat.engine.figures import STORED, counted, duration, limit, points, seat_number, signed, span, visible
@@ -45,7 +45,6 @@ from deadheat.league.states import FIXED, ON_LADDER, either
 _Item = TypeVar("_Item")
 
 MAX_SHOWN = 300
-"""The most characters of one cell."""
 
 
 @cache
@@ -62,53 +61,27 @@ def templates() -> Jinja2Templates:
     environment.policies["ext.i18n.trimmed"] = True
     # The extension adds this method:
     environment.install_gettext_callables(gettext, ngettext, newstyle=True)  # type: ignore[attr-defined]
-    environment.globals |= {
-        "_": translated,
-        "gettext": translated,
-        "language": language,
-        "LANGUAGES": LANGUAGES,
-        "script_messages": script_messages,
-        "in_words": in_words,
-        "either": either,
-        "FIXED": FIXED,
-        "ON_LADDER": ON_LADDER,
-        "bot_link": bot_link,
-        "author_link": author_link,
-    }
+    environment.globals |= {"_": translated, "gettext": translated, "FIXED": FIXED, "ON_LADDER": ON_LADDER}
+    environment.globals |= {"LANGUAGES": LANGUAGES, **_named(language, script_messages, in_words, either)}
+    environment.globals |= _named(bot_link, author_link)
+    lines = partial(visible, kept="\n\t")
     environment.filters |= {
-        "shown": shown,
-        "points": grouped_points,
-        "outcome": outcome,
-        "difference": difference,
-        "number": number,
-        "to_come": to_come,
-        "figure": figure,
-        "players": players,
-        "word": gettext,
-        "differences": differences,
         "cause": explained,
-        "game_title": game_title,
-        "game_picture": game_picture,
-        "game_file": game_file,
-        "game_style": game_style,
-        "lines": partial(visible, kept="\n\t"),
-        "ms": ms,
-        "duration": duration,
-        "counted": counted,
-        "seat_number": seat_number,
-        "minus": minus,
-        "signed": signed,
-        "limit": limit,
         "instant": moment,
-        "elo": elo,
-        "share": share,
-        "size": size,
-        "places": places,
-        "declared": declared,
-        "paragraph": paragraph,
-        **{mark.__name__: mark for mark in FILTERS},
+        "lines": lines,
+        "points": grouped_points,
+        "word": gettext,
     }
+    environment.filters |= _named(
+        counted, declared, difference, differences, duration, elo, figure, game_file, game_picture
+    )
+    environment.filters |= _named(game_style, game_title, limit, minus, ms, number, outcome, paragraph, places, players)
+    environment.filters |= _named(seat_number, share, shown, signed, size, to_come, *FILTERS)
     return Jinja2Templates(env=environment)
+
+
+def _named(*functions: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
+    return {function.__name__: function for function in functions}
 
 
 def translated(message: str, /, **values: object) -> Markup:
@@ -141,12 +114,10 @@ def everyones(make: Callable[..., str], media_type: str = "text/html") -> Callab
 
 
 def render(shared: Services, name: str, **values: Any) -> str:
-    """Return the page's text."""
     return shared.pages.get_template(name).render(**values)
 
 
 ROWS = 50
-"""The usual number of rows on one page of a list."""
 
 
 def first_of(
@@ -171,7 +142,6 @@ def bot_link(bot_id: int, name: str) -> Markup:
 
 
 def author_link(name: str) -> Markup:
-    """Return an author's name as a link to its page."""
     return Markup(f'<a href="/authors/{quote(name)}">{escape(shown(name))}</a>')  # noqa: S704  quoted, and escaped
 
 
@@ -197,7 +167,6 @@ def moment(at: datetime) -> Markup:
 
 
 def number(value: int) -> str:
-    """Format a count with separated thousands."""
     return f"{value:,}"
 
 
@@ -222,7 +191,6 @@ def grouped_points(value: Points | str) -> str:
 
 
 def minus(figure: str) -> str:
-    """Return a figure with the minus sign that boards also use."""
     return f"\N{MINUS SIGN}{figure[1:]}" if figure.startswith("-") else figure
 
 
@@ -324,7 +292,6 @@ def size(count_bytes: int) -> str:
 
 
 def places(row: Mapping[str, Any]) -> str:
-    """Format the interval of a place."""
     low, high = row["rank_low"], row["rank_high"]
     if low is None:
         return "\u2013"
@@ -332,5 +299,4 @@ def places(row: Mapping[str, Any]) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """Format a part of a whole as a percentage."""
     return f"{100 * part / whole:.1f} %" if whole else "-"

@@ -1,14 +1,18 @@
-"""A season: its leaderboard and its newest matches."""
+"""A season: its leaderboard and newest matches; and its statistics in pictures: points between bots, cycles, the values
+of seats, and the fit of the ratings.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import combinations
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query
+from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 from pydantic import ConfigDict
 from sqlmodel import Session
@@ -22,7 +26,7 @@ from deadheat.api.schemas.base import RowId
 from deadheat.api.services import Services
 from deadheat.engine.intervals import bars
 from deadheat.engine.language import N_, gettext, language
-from deadheat.league.beside import tally
+from deadheat.league.beside import NORMAL_95, tally
 from deadheat.league.database import now
 from deadheat.league.records.seasons import Progress, Season
 from deadheat.league.service.course import states
@@ -32,7 +36,7 @@ from deadheat.league.service.people import announcements as league_announcements
 from deadheat.league.service.rankings.history import trends
 from deadheat.league.service.rankings.standings import Leaderboard, order_is_settled
 from deadheat.league.service.rankings.stored import Rows
-from deadheat.league.service.seasons.participation import AbsentBot, absent_bots
+from deadheat.league.service.seasons.participation import absent_bots
 from deadheat.league.service.seasons.seasons import season_info, season_progress, season_waiting
 from deadheat.league.service.views.contests import coming, of_season
 from deadheat.league.service.views.matches import matches
@@ -40,11 +44,9 @@ from deadheat.league.states import EVALUATIONS, SEASON_STEPS, Absence, MatchStat
 from deadheat.league.terms import TERMS, Group
 from deadheat.sandbox.languages import LANGUAGES
 
-router = APIRouter(prefix="/seasons/{season_id}")
+router = APIRouter()
 
-RECENT = 10
-"""The number of matches below the leaderboard."""
-
+RECENT_MATCHES = 10
 Row = Mapping[str, Any]
 
 
@@ -86,67 +88,42 @@ class Shown:
     found: int
 
 
-@router.get("")
+@router.get("/seasons/{season_id}")
 @everyones
 def season(shared: Shared, season_id: Id, chosen: Annotated[Chosen, Query()]) -> str:
-    """Show the leaderboard and the newest matches."""
-    return _season(shared, season_id, chosen)
-
-
-def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
     with shared.db.reading() as session:
         info = season_info(session, season_id)
         board = shared.boards.newest(session, season_id)
-        progress = _progress(session, info, board.standings["totals"])
-        finals = finals_progress(session, season_id) if info.state is SeasonState.FINALS else []
-        stages = stages_of(session, season_id)
-        waits_for = states.waits_for(session, season_id)
-        announcements = league_announcements.announcements(session, season_id, limit=3)
-        recent = matches(session, season_id=season_id, state=MatchState.DONE, limit=RECENT)
-        absent = absent_bots(session, season_id)
-        evaluation = next(iter(of_season(session, season_id, EVALUATIONS, limit=1)), None)
-        at = now(session)
-        draws = coming(session, season_id)
-        settled = info.state is SeasonState.OPEN and order_is_settled(session, season_id)
+        rows, totals = board.standings["rows"], board.standings["totals"]
+        at, draws, dates = now(session), coming(session, season_id), _dates(info)
         key = (season_id, board.snapshot_id, chosen, language(), tuple(info.divisions))
-        page = shared.boards.part(key, lambda: shown(shared, session, board, chosen, info))
-    standings = board.standings
-    return render(
-        shared,
-        "season.html",
-        season=info,
-        announcements=announcements,
-        dates=[(what.capitalize() if date > at else past, date) for what, past, date in _dates(info)],
-        draws=draws,
-        begun=info.state.ladder_is_over,
-        limits=_limits(info),
-        coming=[(N_("next evaluation"), due) for _words, due in draws[:1]]
-        + [(what, date) for what, _past, date in _dates(info) if date > at],
-        note=gettext(step.note) if (step := SEASON_STEPS.get(info.state)) else "",
-        finals=finals,
-        settled=settled,
-        stages=stages,
-        divisions={division.number: division.name for division in info.divisions},
-        waits_for=waits_for,
-        evaluation=evaluation,
-        progress=progress,
-        board=board,
-        rows=standings["rows"],
-        chosen=chosen,
-        shown=page,
-        languages=sorted(info.languages or LANGUAGES),
-        absent=_absent(absent, standings["rows"]),
-        totals=standings["totals"],
-        matches=recent,
-    )
-
-
-def _absent(absent: Sequence[AbsentBot], rows: Rows) -> Mapping[str, Sequence[AbsentBot]]:
-    """Return the bots that the ranking does not show, by reason."""
-    ranked = {*rows.bots} if absent else ()
-    unseen = [bot for bot in absent if bot.bot_id not in ranked]
-    kinds = {kind.value: [bot for bot in unseen if bot.absence is kind] for kind in Absence}
-    return {kind: bots for kind, bots in kinds.items() if bots}
+        next_draw = [(N_("next evaluation"), due) for _words, due in draws[:1]]
+        absent = absent_bots(session, season_id)
+        ranked = {*rows.bots} if absent else ()  # the list of the absent leaves out what the ranking shows
+        unseen = {
+            kind.value: [bot for bot in absent if bot.absence is kind and bot.bot_id not in ranked] for kind in Absence
+        }
+        values: dict[str, Any] = {
+            "announcements": league_announcements.announcements(session, season_id, limit=3),
+            "dates": [(what.capitalize() if date > at else past, date) for what, past, date in dates],
+            "begun": info.state.ladder_is_over,
+            "limits": _limits(info),
+            "coming": next_draw + [(what, date) for what, _past, date in dates if date > at],
+            "note": gettext(step.note) if (step := SEASON_STEPS.get(info.state)) else "",
+            "finals": finals_progress(session, season_id) if info.state is SeasonState.FINALS else [],
+            "settled": info.state is SeasonState.OPEN and order_is_settled(session, season_id),
+            "stages": stages_of(session, season_id),
+            "divisions": {division.number: division.name for division in info.divisions},
+            "waits_for": states.waits_for(session, season_id),
+            "evaluation": next(iter(of_season(session, season_id, EVALUATIONS, limit=1)), None),
+            "progress": _progress(session, info, totals),
+            "shown": shared.boards.part(key, lambda: shown(shared, session, board, chosen, info)),
+            "languages": sorted(info.languages or LANGUAGES),
+            "absent": {kind: bots for kind, bots in unseen.items() if bots},
+            "matches": matches(session, season_id=season_id, state=MatchState.DONE, limit=RECENT_MATCHES),
+        }
+    values |= {"season": info, "board": board, "rows": rows, "totals": totals, "chosen": chosen, "draws": draws}
+    return render(shared, "season.html", **values)
 
 
 def _progress(session: Session, info: Season, totals: Row | None) -> Progress:
@@ -173,7 +150,7 @@ def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen
     ways = trends(session, info.id, [row["bot_id"] for row in part])
     times = board.standings["latency"].of(part)
     about = tally(board.config, (row["plackett_luce"] for row in part))
-    names = {one.number: one.name for one in info.divisions}
+    names = {division.number: division.name for division in info.divisions}
     divisions: dict[str, list[Markup]] = {}
     for row, bar in zip(part, bars(part, every), strict=True):
         way = trend(ways.get(row["bot_id"], []))
@@ -208,3 +185,103 @@ def _dates(info: Season) -> list[tuple[str, str, datetime]]:
         what = name.removesuffix("_at")
         found.append((what, what.capitalize() if state.is_after(info.state) else SEASON_STEPS[state].past, at))
     return found
+
+
+CYCLES = 3
+"""The number of cycles drawn: those in which the weakest of the three wins is clearest."""
+
+HEATS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One bot's points in the games against another, as text, and the step of the scale."""
+
+    text: str
+    heat: int
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """One bot took more than half of the points from another."""
+
+    winner: Row
+    loser: Row
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SeatBar:
+    """A seat's value in Elo, its 95 % interval, and their places in the picture (0 to 100)."""
+
+    seat: int
+    elo: float
+    low: float
+    high: float
+    places: tuple[float, float, float]
+
+
+@router.get("/seasons/{season_id}/statistics")
+@everyones
+def statistics(shared: Shared, season_id: Id) -> str:
+    with shared.db.reading() as session:
+        info = season_info(session, season_id)
+        board = shared.boards.newest(session, season_id)
+    standings = board.standings
+    tables = [(effect["seats"], effect["tables"], seat_bars(effect)) for effect in standings["seats"]]
+    values = {"pairs": points(standings), "cycles": cycles(standings), "fit": standings["fit"], "tables": tables}
+    return render(shared, "statistics.html", season=info, board=board, **values)
+
+
+@router.get("/seasons/{season_id}/matrix")
+def matrix(season_id: Id) -> RedirectResponse:
+    """Redirect from the page's former address."""
+    return RedirectResponse(f"/seasons/{season_id}/statistics", 308)
+
+
+def points(standings: Row) -> list[tuple[Row, list[Cell | None]]]:
+    """Return the counted bots, each with its points against the others; None if two did not meet."""
+    pairs = standings["pairs"]
+    if pairs is None or len(standings["rows"]) < 2:
+        return []
+    first = standings["rows"][: len(pairs["version_ids"])]
+    return [
+        (row, [_cell(took, of) for took, of in zip(won, played, strict=True)][: len(first)])
+        for row, won, played in zip(first, pairs["points"], pairs["games"], strict=False)
+    ]
+
+
+def _cell(took: float, of: int) -> Cell | None:
+    return Cell(f"{took:g}/{of}", round(HEATS * took / of)) if of else None
+
+
+def cycles(standings: Row) -> list[tuple[Beat, Beat, Beat]]:
+    """Return the clearest cycles among the first bots: each beats the next, and the last beats the first."""
+    pairs = standings["pairs"]
+    if pairs is None:
+        return []
+    rows, won, of = standings["rows"][: len(pairs["version_ids"])], pairs["points"], pairs["games"]
+    found = []
+    for three in combinations(range(len(rows)), 3):
+        for a, b, c in (three, three[::-1]):
+            edges = ((a, b), (b, c), (c, a))
+            if all(of[i][j] and 2 * won[i][j] > of[i][j] for i, j in edges):
+                clear = min((won[i][j] - of[i][j] / 2) / of[i][j] ** 0.5 for i, j in edges)
+                beats = [Beat(rows[i], rows[j], f"{won[i][j]:g} : {won[j][i]:g}") for i, j in edges]
+                found.append((clear, (beats[0], beats[1], beats[2])))
+    found.sort(key=lambda cycle: -cycle[0])
+    return [beats for _, beats in found[:CYCLES]]
+
+
+def seat_bars(effect: Row) -> list[SeatBar]:
+    """Return the seats of tables of one size on a common scale with zero in the middle."""
+    errors = [NORMAL_95 * se for se in effect["se_elo"]]
+    most: float = max([abs(elo) + error for elo, error in zip(effect["elo"], errors, strict=True)] + [10.0])
+
+    def place(elo: float) -> float:
+        return round(50 + 50 * elo / most, 1)
+
+    return [
+        SeatBar(seat, elo, elo - error, elo + error, (place(elo - error), place(elo), place(elo + error)))
+        for seat, (elo, error) in enumerate(zip(effect["elo"], errors, strict=True))
+    ]

@@ -13,16 +13,37 @@ from sqlmodel import Session
 from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.pages.pictures.timelines import Timeline, drawn
 from deadheat.api.pages.render import ROWS, everyones, first_of, render
-from deadheat.api.routes.timeouts import found
+from deadheat.api.schemas import base
 from deadheat.api.services import Services
 from deadheat.engine.language import N_, gettext
 from deadheat.league.errors import NotFound
 from deadheat.league.records.timeouts import Late, Over, Timeouts, Whose
 from deadheat.league.service.bots.bots import bot_info
-from deadheat.league.service.seasons.seasons import season_info
+from deadheat.league.service.seasons.seasons import names_going_on, season_info
 from deadheat.league.service.views.matches import matches
-from deadheat.league.service.views.timeouts import TIMES, since
+from deadheat.league.service.views.timeouts import TIMES, since, timeouts
 from deadheat.league.states import Span
+
+timeouts_router = APIRouter(prefix="/v1/timeouts", tags=["matches"])
+
+
+@timeouts_router.get("", responses={404: {}})
+def get_timeouts(
+    shared: Shared, season: Annotated[base.RowId | None, Query()] = None, over: Annotated[Over, Query()] = Over.DAY
+) -> Timeouts:
+    """Count late answers by game and command, over time, by machine and by bot, in a season or in the whole league.
+    `GET /v1/matches` with `late` lists their matches.
+    """
+    return found(shared, season, over)
+
+
+def found(shared: Services, season_id: int | None, over: Over) -> Timeouts:
+    """Count late answers. Raises NotFound."""
+    with shared.db.reading() as session:
+        seasons = names_going_on(session) if season_id is None else [season_id]
+        rows = [row for number in seasons for row in shared.boards.newest(session, number).standings["rows"]]
+        return timeouts(session, season_id, over, rows)
+
 
 router = APIRouter()
 
@@ -34,7 +55,6 @@ TITLES = {
     Span.HOUR: N_("Late answers, last 24 hours"),
     Span.DAY: N_("Late answers, last 60 days"),
 }
-"""The chart's titles by the spans that it shows."""
 
 Chosen = Annotated[Over, Query()]
 Word = Annotated[str | None, Query(max_length=64)]
@@ -82,14 +102,12 @@ def _page(shared: Services, season_id: int | None, over: Over) -> str:
 @router.get("/timeouts")
 @everyones
 def of_league(shared: Shared, over: Chosen = Over.DAY) -> str:
-    """Show the late answers of all seasons."""
     return _page(shared, None, over)
 
 
 @router.get("/seasons/{season_id}/timeouts")
 @everyones
 def of_season(shared: Shared, season_id: Id, over: Chosen = Over.DAY) -> str:
-    """Show the late answers of a season."""
     return _page(shared, season_id, over)
 
 

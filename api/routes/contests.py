@@ -9,9 +9,9 @@ from sqlmodel import Session, col
 
 from deadheat.api.deps import REFUSED, Asker, Id, Shared, Viewer
 from deadheat.api.edge.caching import NOWHERE
+from deadheat.api.routes.matches import Matches
 from deadheat.api.schemas import base
 from deadheat.api.schemas import contests as schemas
-from deadheat.api.schemas.matches import Matches
 from deadheat.engine.language import _
 from deadheat.league.errors import WrongState
 from deadheat.league.records.challenges import AskedChallenge

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -9,14 +12,106 @@ from fastapi.responses import StreamingResponse
 
 from deadheat.api.deps import Id, Shared
 from deadheat.api.edge.caching import answer
-from deadheat.api.exhibitions import untimed_document
-from deadheat.api.replays import FOR_EVER, JSON, made_of, record_file, verified
+from deadheat.api.pages.render import grouped_points
+from deadheat.api.routes.replays import FOR_EVER, JSON, made_of, record_file, stored_record, transcript_of, verified
 from deadheat.api.services import Services
-from deadheat.engine.scenes import document
+from deadheat.engine.advice import ADVISERS, Advice, advice
+from deadheat.engine.core import Fault
+from deadheat.engine.language import N_, _
+from deadheat.engine.replay import known_rules
+from deadheat.engine.scenes import Scene, document
 from deadheat.engine.transcript import Transcript
+from deadheat.league.causes import Cause
 from deadheat.league.errors import WrongState
 from deadheat.league.service.jobs import exhibitions
-from deadheat.league.service.jobs.exhibitions import ExhibitionInfo
+from deadheat.league.service.jobs.exhibitions import ExhibitionInfo, Table
+from deadheat.league.states import JobState
+
+log = logging.getLogger(__name__)
+
+MAX_MOVES = 3000
+
+
+def told_table(table: Table) -> str:
+    """Describe the state of a match for its person."""
+    info = table.info
+    if info.state is JobState.QUEUED:
+        if table.queue:
+            return _failed(info) + _(
+                "All places are taken. "
+                "You are number %(number)s in the queue; the match begins by itself when it is your turn.",
+                number=table.queue,
+            )
+        return _failed(info) + _("You have a seat; the match begins as soon as a worker is free.")
+    if table.resigned:
+        return _("You have resigned; the record is being written. You may play elsewhere.")
+    if table.prompt is not None:
+        return _failed(info) + _("It is your move.")
+    if table.waits_since_at is not None:
+        said = _("%(bot)s waits until the machine has ended a series, and then comes first.", bot=info.bot)
+        return _failed(info) + said
+    return _failed(info) + _("%(bot)s is thinking; this page updates itself.", bot=info.bot)
+
+
+def told_of(info: ExhibitionInfo, is_own: bool) -> str:
+    """Describe how the match ended, addressing its person if `is_own`."""
+    if info.ranks is None:
+        if info.resigned or info.cause == Cause.RESIGNED:
+            return _("%(person)s resigned.", person=info.person)
+        if info.cause == Cause.LEFT:
+            return _("It was not played: %(person)s left before it began.", person=info.person)
+        if info.cause == Cause.NO_WORKER:
+            return _("It was not played: no worker was free.")
+        return _("It was not played: the service failed too often (most recently: %(cause)s).", cause=info.cause)
+    if info.fault is Fault.EXITED:
+        return _("%(person)s resigned.", person=info.person)
+    if info.fault is Fault.TIMEOUT:
+        return _("%(person)s did not answer in time and lost.", person=info.person)
+    mine, words = info.ranks[info.seat], {"person": info.person, "seats": info.seats}
+    if mine > 1 and info.seats > 2:
+        own, other = N_("You lost: place %(place)s of %(seats)s."), N_("%(person)s lost: place %(place)s of %(seats)s.")
+        return _(own if is_own else other, **words, place=mine)
+    if mine > 1:
+        told = _("You lost.") if is_own else _("%(person)s lost.", **words)
+    elif info.ranks.count(1) > 1:
+        told = _("A draw.")
+    else:
+        told = _("You won.") if is_own else _("%(person)s won.", **words)
+    if info.points is None or info.seats > 2:
+        return told
+    own_points, other_points = grouped_points(info.points[info.seat]), grouped_points(info.points[1 - info.seat])
+    return f"{told} {own_points} : {other_points}"
+
+
+def _failed(info: ExhibitionInfo) -> str:
+    if not info.voids:
+        return ""
+    again = _(
+        "The service failed (%(cause)s), not you or the bot. The match restarts with the same dice.", cause=info.cause
+    )
+    return f"{again} "
+
+
+def advice_of(shared: Services, info: ExhibitionInfo) -> list[Advice]:
+    """Return the strongest house bot's advice on the person's moves, once the match is over and advice was given."""
+    match = transcript_of(shared, info) if info.advice_sha256 else None
+    if match is None or not known_rules(match) or info.game not in ADVISERS:
+        return []
+    answers = stored_record(shared, info.advice_sha256, f"advice on exhibition {info.id}")
+    return [] if answers is None else advice(match, info.seat, answers, ADVISERS[info.game])
+
+
+def untimed(told: Sequence[Scene], info: ExhibitionInfo) -> list[Scene]:
+    """Remove the person's response times, which nobody measured."""
+    return [replace(scene, answers=tuple(a for a in scene.answers if a.seat != info.seat)) for scene in told]
+
+
+def untimed_document(document: dict[str, Any], info: ExhibitionInfo) -> dict[str, Any]:
+    """Remove the person's response times from a document for viewers."""
+    for scene in document["scenes"]:
+        scene["answers"] = [answer for answer in scene["answers"] if answer["seat"] != info.seat]
+    return document
+
 
 router = APIRouter(prefix="/v1/exhibitions", tags=["exhibitions"])
 
@@ -72,8 +167,7 @@ def get_advice(shared: Shared, exhibition_id: Id) -> Response:
 
 
 def _done(shared: Services, exhibition_id: int) -> ExhibitionInfo:
-    with shared.db.reading() as session:
-        info = exhibitions.exhibition(session, exhibition_id)
+    info = shared.read(exhibitions.exhibition, exhibition_id)
     if info.transcript_sha256 is None:
         raise WrongState.of_match(info.state, "only matches that were played to the end have a transcript")
     return info

@@ -13,9 +13,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 from starlette.responses import StreamingResponse
 
-from deadheat.api.cursors import MAX_ID
 from deadheat.api.deps import Id, Shared
-from deadheat.api.replays import A_FILE, uploaded_file
+from deadheat.api.routes.replays import A_FILE, uploaded_file
+from deadheat.api.schemas.base import MAX_ID
 from deadheat.api.services import Services
 from deadheat.league.service.exports import Row, Scope, export_page, public_source
 from deadheat.league.words import Exported
@@ -55,21 +55,19 @@ def export(
 ) -> Response:
     """Export everything public about a season, one table at a time; docs/export.md explains each column."""
     scope = Scope(season_id, bot)
-    with shared.db.reading() as session:
-        first, after = export_page(session, scope, table)
+    first, after = shared.read(export_page, scope, table)
     pages = _pages(shared, scope, table, first, after)
     whose = "" if bot is None else f"-bot-{bot}"
     name = f"season-{season_id}{whose}-{table.value}.{form.value}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    lines = _csv(pages) if form is Format.CSV else _json_lines(pages)
+    lines = _csv(pages) if form is Format.CSV else ("".join(json.dumps(row) + "\n" for row in rows) for rows in pages)
     return StreamingResponse(lines, headers=headers, media_type=MEDIA[form])
 
 
 @router.get("/{season_id}/sources/{version_id}", response_class=StreamingResponse, responses={200: {**A_FILE}, 404: {}})
 def get_source(shared: Shared, season_id: Id, version_id: Id) -> Response:
     """Return an upload whose source the season has published, byte for byte; the table `sources` lists them."""
-    with shared.db.reading() as session:
-        version = public_source(session, season_id, version_id)
+    version = shared.read(public_source, season_id, version_id)
     name = f"version-{version.id}"
     return uploaded_file(shared, version.source_sha256, version.size_bytes, version.filename, name)
 
@@ -77,14 +75,8 @@ def get_source(shared: Shared, season_id: Id, version_id: Id) -> Response:
 def _pages(shared: Services, scope: Scope, table: Exported, rows: list[Row], after: int | None) -> Iterator[list[Row]]:
     yield rows
     while after is not None:
-        with shared.db.reading() as session:
-            rows, after = export_page(session, scope, table, after)
+        rows, after = shared.read(export_page, scope, table, after)
         yield rows
-
-
-def _json_lines(pages: Iterator[list[Row]]) -> Iterator[str]:
-    for rows in pages:
-        yield "".join(json.dumps(row) + "\n" for row in rows)
 
 
 def _csv(pages: Iterator[list[Row]]) -> Iterator[str]:

@@ -16,7 +16,7 @@ from starlette.responses import PlainTextResponse
 from deadheat.api import metrics
 from deadheat.api.deps import Asker, Shared
 from deadheat.api.edge.rates import host_of
-from deadheat.api.schemas.environment import Readiness
+from deadheat.api.routes.environment import Readiness
 from deadheat.api.services import Services
 from deadheat.engine.games.folder import problems
 from deadheat.league.records.hosts import Workers
@@ -71,8 +71,6 @@ def list_workers(shared: Shared, asker: Asker) -> Workers:
 
 
 CHECK_SECONDS = 5
-"""A part that does not answer within this time is not ready."""
-
 _checks = ThreadPoolExecutor(max_workers=6, thread_name_prefix="readyz")
 
 

@@ -11,15 +11,28 @@ from starlette.responses import StreamingResponse
 from deadheat.api.deps import Asker, Id, Shared, Viewer
 from deadheat.api.edge.caching import NOWHERE
 from deadheat.api.edge.caching import matches as etag_matches
-from deadheat.api.replays import FOR_EVER, JSON_LINES, record_file
+from deadheat.api.routes.replays import FOR_EVER, JSON_LINES, record_file
 from deadheat.api.schemas import base
-from deadheat.api.schemas import matches as schemas
-from deadheat.league.records.matches import MatchDetail
+from deadheat.api.schemas.base import Items, Paged
+from deadheat.league.records.matches import EndingView, Match, MatchDetail
 from deadheat.league.records.timeouts import Whose
 from deadheat.league.service.series.privacy import is_private
 from deadheat.league.service.views.matches import endings, match_detail, matches, transcript_of
 from deadheat.league.states import MatchState
 from deadheat.league.terms import Date
+
+
+class Matches(Paged[Match]):
+    """The newest first; `next` continues the list."""
+
+
+class HeldMatches(Items[MatchDetail]):
+    """Matches that wait for an organiser."""
+
+
+class Endings(Items[EndingView]):
+    """One for each of your bots in the match."""
+
 
 router = APIRouter(prefix="/v1/matches", tags=["matches"])
 
@@ -47,7 +60,7 @@ class MatchPage(base.Page):
 
 
 @router.get("")
-def list_matches(shared: Shared, page: Annotated[MatchPage, Query()]) -> schemas.Matches:
+def list_matches(shared: Shared, page: Annotated[MatchPage, Query()]) -> Matches:
     """List matches by season, bot and state, the last planned first; finished ones by when they ended.
 
     With `bot` and `lost`: those that it lost. With `late`: those with late answers that were the bot's or the host's
@@ -55,29 +68,15 @@ def list_matches(shared: Shared, page: Annotated[MatchPage, Query()]) -> schemas
     that ended at that instant or later, the newest first. To follow matches, use this list: the matches of a series end
     together, and series end in any order. A match may appear seconds after its end.
     """
-    with shared.db.reading() as session:
-        found = matches(
-            session,
-            season_id=page.season,
-            bot_id=page.bot,
-            lost=page.lost,
-            state=page.state,
-            finished_since=page.finished_since,
-            late=page.late,
-            game=page.game,
-            command=page.command,
-            machine=page.machine,
-            before=page.before,
-            limit=page.size,
-        )
-    return schemas.Matches(items=found, next=page.next(found, lambda one: one.id))
+    others = page.model_dump(exclude={"cursor", "limit", "season", "bot"})
+    found = shared.read(matches, season_id=page.season, bot_id=page.bot, before=page.before, limit=page.size, **others)
+    return Matches(items=found, next=page.next(found))
 
 
 @router.get("/{match_id}", responses={404: {}})
 def get_match(shared: Shared, viewer: Viewer, match_id: Id) -> MatchDetail:
     """Return a match with all its attempts and response times."""
-    with shared.db.reading() as session:
-        return match_detail(session, match_id, viewer)
+    return shared.read(match_detail, match_id, viewer)
 
 
 @router.get(
@@ -105,7 +104,6 @@ def get_transcript(shared: Shared, viewer: Viewer, match_id: Id, request: Reques
 
 
 @router.get("/{match_id}/logs", responses={401: {}, 404: {}})
-def get_logs(shared: Shared, asker: Asker, match_id: Id) -> schemas.Endings:
+def get_logs(shared: Shared, asker: Asker, match_id: Id) -> Endings:
     """Say how your bots' processes ended in this match, with their stderr."""
-    with shared.db.reading() as session:
-        return schemas.Endings(items=endings(session, asker, match_id))
+    return Endings(items=shared.read(endings, asker, match_id))

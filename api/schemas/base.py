@@ -1,4 +1,4 @@
-"""The base of all schemas: requests, answers, and texts without control characters."""
+"""The base of all schemas: requests, answers, texts without control characters, and cursors of lists."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cache
+from operator import attrgetter
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar, Union, cast, get_args, get_origin
 
@@ -24,7 +25,31 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError
 
-from deadheat.api.cursors import CURSOR, MAX_ID, read_cursor, write_cursor
+from deadheat.league.errors import BadCursor
+
+MAX_ID = 2**31 - 1
+"""The largest of the database's integers. A larger number identifies nothing."""
+
+CURSOR = r"^1-1?[0-9]{1,9}$"
+"""The pattern of a cursor, for the API's document. The number before the dash is the version of the format. The one
+behind it is below two thousand million, as the database's integers end a little later."""
+
+_cursor = re.compile(CURSOR, re.ASCII)
+
+
+def write_cursor(last_id: int) -> str:
+    """Return the cursor at which the next page begins."""
+    return f"1-{last_id}"
+
+
+def read_cursor(cursor: str | None) -> int | None:
+    """Read a cursor; None means the first page. Raises BadCursor."""
+    if cursor is None:
+        return None
+    if _cursor.fullmatch(cursor) is None:
+        raise BadCursor
+    return int(cursor[2:])
+
 
 Item = TypeVar("Item")
 
@@ -37,8 +62,6 @@ Name = Annotated[
 Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._@+:-]*$", max_length=64)]
 
 MOST_LISTED = 1000
-"""The most items that may be requested per page."""
-
 Limit = Annotated[int, Field(ge=1, le=MOST_LISTED)]
 
 PAGE_LIMIT = 100
@@ -128,7 +151,7 @@ class Page(Query):
         """The most items on the page."""
         return min(self.limit, self.most)
 
-    def next(self, found: Sequence[Item], number: Callable[[Item], int]) -> str | None:
+    def next(self, found: Sequence[Item], number: Callable[[Item], int] = attrgetter("id")) -> str | None:
         """Return the cursor of the page after this one, if it is full, from the number of its last item."""
         return write_cursor(number(found[-1])) if len(found) == self.size else None
 
@@ -164,7 +187,7 @@ TEXT = object()
 
 _NUMBERS = (int, float)
 
-_DATES = frozenset({datetime, cast(type, AwareDatetime)})
+_DATES = frozenset({datetime, cast("type", AwareDatetime)})
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\dT")
 

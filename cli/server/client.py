@@ -43,7 +43,7 @@ Most = Annotated[int, typer.Option(min=1, max=100_000, help="Show at most this m
 @cache
 def league() -> Mapping[str, Any]:
     """Return what a wheel knows of the league that offered it: `server` (else this machine's own), and `languages`."""
-    file = ROOT / "league.json"  # from `api.pages.download`
+    file = ROOT / "league.json"  # from `api.pages.game`
     return {"server": LOCAL_SERVER} | (json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {})
 
 

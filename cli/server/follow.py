@@ -37,8 +37,6 @@ POLL_SECONDS = 0.5
 """The pause between two looks, for each page that the first look read."""
 
 LONGEST_AGO = datetime(2001, 1, 1, tzinfo=UTC)
-"""A time before any match."""
-
 OVERLAP = timedelta(seconds=60)
 """The longest time between writing a result and its visibility. A longer transaction would be the server's fault."""
 
@@ -83,7 +81,7 @@ def watch(
     bot_id = find_bot(client, bot, season=season)
     news = News(client, bot_id, season, newest_end(client))
     news.look()  # matches that ended earlier are not news
-    own = bot and number_in(bot) is None and any(one.id == bot_id for one in client.bots())
+    own = bot and number_in(bot) is None and any(mine.id == bot_id for mine in client.bots())
     newest = client.versions(bot_id)[:1] if own else []
     for version in newest if newest and not newest[0].ended else ():
         for seen in states(client, version, patience):
@@ -250,7 +248,7 @@ class News:
         self.told = {number: at for number, at in self.told.items() if at >= from_here}
         self.told |= {number: at for at, number, _ in found}
         self.since = max([self.since, *(at for at, _, _ in found)])
-        return [match for _, _, match in sorted(found, key=lambda one: one[:2])]
+        return [match for _, _, match in sorted(found, key=lambda ended: ended[:2])]
 
 
 def ending_line(match: Match, bot_id: int, version: int | None = None) -> Text:

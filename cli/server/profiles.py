@@ -20,13 +20,10 @@ DEFAULT_PROFILE = "default"
 MAX_BYTES = 1024 * 1024
 
 chosen = ContextVar("profile", default=DEFAULT_PROFILE)
-"""The name of the current profile."""
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One login at a server."""
-
     server: str
     name: str
     token: str

@@ -135,7 +135,9 @@ class Wire:
             try:
                 response = self._send(method, url, body, kind)
             except HTTPError as error:
-                wait = next(waits, None) if _may_ask_again(method, error) else None
+                broken = isinstance(error, ProtocolError | SSLError) and not isinstance(_root(error), TimeoutError)
+                again = isinstance(error, ConnectTimeoutError | ProxyError) or (method in {"GET", "PUT"} and broken)
+                wait = next(waits, None) if again else None
                 if wait is None:
                     self._no_answer(error)
             else:
@@ -162,7 +164,9 @@ class Wire:
         )
 
     def _no_answer(self, error: HTTPError) -> NoReturn:
-        raise Refused(0, "no-answer", f"{self.server} does not answer: {_reason(error)}") from error
+        root = _root(error)
+        why = str(root) or type(root).__name__
+        raise Refused(0, "no-answer", f"{self.server} does not answer: {why}") from error
 
 
 def _pools(url: Url) -> PoolManager:
@@ -210,22 +214,10 @@ def _connect(connection: HTTPConnection, connect: Callable[[], None]) -> None:
         connection.sock.settimeout(TIMEOUT_S)
 
 
-def _may_ask_again(method: str, error: HTTPError) -> bool:
-    if isinstance(error, ConnectTimeoutError | ProxyError):
-        return True
-    broken = isinstance(error, ProtocolError | SSLError) and not isinstance(_root(error), TimeoutError)
-    return method in {"GET", "PUT"} and broken
-
-
 def _root(error: BaseException) -> BaseException:
     """Return the message of the system or protocol, without the library's wrapping."""
     inner = error.__cause__ or next((part for part in reversed(error.args) if isinstance(part, Exception)), None)
     return error if inner is None else _root(inner)
-
-
-def _reason(error: HTTPError) -> str:
-    root = _root(error)
-    return str(root) or type(root).__name__
 
 
 def _body(json: Any = None, files: Mapping[str, tuple[str, bytes]] | None = None) -> tuple[bytes | None, str]:
@@ -259,17 +251,12 @@ def _refusal(response: BaseHTTPResponse) -> Refused | None:
     if where := response.get_redirect_location():
         return Refused(status, "redirect", f"the server redirects to {where}; is the address right?")
     try:
-        problem = notation.loads(_beginning(response))
+        content = b""  # as much of a refusal as a person may want to read
+        for piece in response.stream(PIECE_BYTES):
+            content += piece
+            if len(content) > PIECE_BYTES:
+                break
+        problem = notation.loads(content)
         return Refused(status, str(problem["code"]), str(problem["detail"]), seconds)
     except (HTTPError, KeyError, TypeError, ValueError, RecursionError):
         return Refused(status, "unknown", f"HTTP {status} without a reason; is this a Deadheat server?", seconds)
-
-
-def _beginning(response: BaseHTTPResponse) -> bytes:
-    """Return as much of a refusal as a person may want to read."""
-    content = b""
-    for piece in response.stream(PIECE_BYTES):
-        content += piece
-        if len(content) > PIECE_BYTES:
-            break
-    return content

@@ -15,7 +15,6 @@ from starlette.routing import Route
 
 from deadheat.api.edge.rates import PICTURES_PER_MINUTE
 from deadheat.api.pages import match
-from deadheat.api.pages.pictures import card
 from deadheat.engine.language import language
 from deadheat.league.config import Settings
 from deadheat.league.service.course.states import set_season_state
@@ -47,13 +46,13 @@ def test_a_match_has_a_picture_for_other_sites(site: Site, name: str) -> None:
     picture = Image.open(io.BytesIO(found.content)).convert("RGB")
     assert picture.size == (1200, 630)
     colours = {colour for _, colour in picture.getcolors(1 << 20) or []}
-    assert {tuple(bytes.fromhex(card.colour(f"seat{seat}")[1:])) for seat in (0, 1)} <= colours
+    assert {tuple(bytes.fromhex(match.colour(f"seat{seat}")[1:])) for seat in (0, 1)} <= colours
     assert len(found.content) < 40_000
 
 
 def test_a_picture_is_drawn_once(site: Site, match_id: int, monkeypatch: pytest.MonkeyPatch) -> None:
     first = site.client.get(f"/matches/{match_id}/card.png")
-    monkeypatch.setattr(card, "draw", None)
+    monkeypatch.setattr(match, "draw", None)
     assert site.client.get(f"/matches/{match_id}/card.png").content == first.content
     unchanged = site.client.get(f"/matches/{match_id}/card.png", headers={"if-none-match": first.headers["etag"]})
     assert (unchanged.status_code, unchanged.content) == (304, b"")
@@ -69,14 +68,14 @@ def test_only_so_many_pictures_are_drawn_for_one_address(
         drawn.append(what)
         return b""
 
-    monkeypatch.setattr(card, "draw", draw)
+    monkeypatch.setattr(match, "draw", draw)
     answer = kept
     for version in range(100):  # each is drawn anew, as the pictures of so many matches are
-        monkeypatch.setattr(card, "VERSION", f"another {version}")
+        monkeypatch.setattr(match, "CARD_VERSION", f"another {version}")
         answer = site.client.get(f"/matches/{match_id}/card.png")
     assert (answer.status_code, len(drawn)) == (429, PICTURES_PER_MINUTE - 1)
     assert 1 <= int(answer.headers["retry-after"]) <= 60
-    monkeypatch.setattr(card, "VERSION", f"another {PICTURES_PER_MINUTE - 2}")
+    monkeypatch.setattr(match, "CARD_VERSION", f"another {PICTURES_PER_MINUTE - 2}")
     assert site.client.get(f"/matches/{match_id}/card.png").status_code == 200, "it is kept"
     assert kept.status_code == 200
 
@@ -114,8 +113,8 @@ def test_kept_moves_are_withheld_with_the_match(site: Site, match_id: int) -> No
 
 
 def test_a_picture_is_in_english_whoever_asks_first(site: Site, match_id: int, monkeypatch) -> None:
-    monkeypatch.setattr(card, "VERSION", card.VERSION + 1)
-    monkeypatch.setattr(card, "draw", lambda *_: language().encode())
+    monkeypatch.setattr(match, "CARD_VERSION", match.CARD_VERSION + 1)
+    monkeypatch.setattr(match, "draw", lambda *_: language().encode())
     assert site.client.get(f"/matches/{match_id}/card.png", headers={"accept-language": "ko"}).content == b"en"
 
 

@@ -11,10 +11,10 @@ from urllib.parse import quote
 
 import pytest
 
-from deadheat.api.pages.author import appeal
+from deadheat.api.pages.author import own_match
 from deadheat.api.pages.organiser import desk
 from deadheat.api.pages.organiser import season as season_pages
-from deadheat.api.schemas import seasons as schemas
+from deadheat.api.routes.season import seasons as schemas
 from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.people.person import Person
@@ -296,7 +296,7 @@ def test_an_appeal_is_made_on_a_matchs_page_and_ruled_at_the_desk(ada: Browser, 
 
 
 def test_an_appeal_is_taken_back_by_its_author_alone(site: Site, ada, boss, played: Played, monkeypatch) -> None:
-    monkeypatch.setattr(appeal, "SHOWN", 1)
+    monkeypatch.setattr(own_match, "MOST_APPEALS", 1)
     path, other = (f"/matches/{played.ids[number]}/appeal" for number in (1, 0))
     ada.submit(path, at=path, text="It was fast.")
     eve = Browser(site).sign_up("eve")

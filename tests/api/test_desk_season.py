@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlmodel import select
 
-from deadheat.api.pages.organiser.timetable import steps
+from deadheat.api.pages.organiser.season_form import steps
 from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.records.seasons import DeclaredDate
 from deadheat.league.service.course.states import set_season_state

@@ -16,9 +16,9 @@ from urllib.parse import unquote, urljoin
 
 import pytest
 
-from deadheat.api.pages.download import NAME
+from deadheat.api.pages.game import NAME
 from deadheat.api.pages.texts import docs
-from deadheat.api.pages.texts.markdown import ABOUT
+from deadheat.api.pages.texts.docs import ABOUT
 from deadheat.engine.games.folder import folders, web_address
 from deadheat.league.service.bots.environments import record_environment
 from deadheat.league.service.rankings.standings import refit

@@ -12,9 +12,9 @@ from anyio import to_thread
 from sqlmodel import Session as DatabaseSession
 from sqlmodel import col, select, update
 
+from deadheat.api.edge.rates import Streams
 from deadheat.api.pages.player import exhibition as pages
-from deadheat.api.pages.player.turns import turn_of
-from deadheat.api.streams import Streams
+from deadheat.api.pages.player.exhibition import turn_of
 from deadheat.engine.advice import ADVISERS, Session, advice, seed_of
 from deadheat.engine.core import Message, Reply
 from deadheat.engine.games import GAMES

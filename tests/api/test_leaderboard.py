@@ -118,7 +118,7 @@ def test_what_is_kept_is_given_for_its_address_alone_and_measured_as_its_route(
     seen: list[tuple[str, str, int]] = []
     monkeypatch.setattr("deadheat.api.metrics.record_request", lambda *request: seen.append(request[:3]))
     no_route = mock.Mock(side_effect=AssertionError("the database was asked"))
-    monkeypatch.setattr("deadheat.api.pages.season._season", no_route)
+    monkeypatch.setattr("deadheat.api.pages.season.season_info", no_route)
     again = site.client.get(path)
     assert (again.content, again.headers["etag"]) == (first.content, first.headers["etag"])
     assert again.headers["content-security-policy"] == first.headers["content-security-policy"]

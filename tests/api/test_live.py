@@ -11,11 +11,10 @@ import pytest
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from deadheat.api.edge.rates import Rates
+from deadheat.api.edge.rates import Rates, Streams
 from deadheat.api.pages import live
 from deadheat.api.pages.live import News
 from deadheat.api.services import Services
-from deadheat.api.streams import Streams
 from deadheat.league.service.rankings.standings import refit
 from tests.api.site import Site
 from tests.cli.command import ROOT

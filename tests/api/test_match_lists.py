@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from deadheat.api.pages import home, match, matches
+from deadheat.api.pages import home, match
 from deadheat.engine.core import Result
 from deadheat.engine.figures import points
 from deadheat.league.records.matches import Match, SeatView
@@ -46,13 +46,13 @@ def walked(site: Site, path: str) -> list[int]:
 
 
 def test_every_match_of_a_season_is_reached_page_by_page(site_of_three: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matches, "ROWS", 5)
+    monkeypatch.setattr(match, "ROWS", 5)
     assert "/seasons/1/matches" in page(site_of_three, "/seasons/1").links
     assert walked(site_of_three, "/seasons/1/matches") == list(range(12, 0, -1))
 
 
 def test_a_bots_matches_are_listed_against_all_and_against_one(site_of_three: Site, monkeypatch) -> None:
-    monkeypatch.setattr(matches, "ROWS", 3)
+    monkeypatch.setattr(match, "ROWS", 3)
     mine = site_of_three.world.read(league_matches.matches, bot_id=2)
     assert "/bots/2/matches" in page(site_of_three, "/bots/2").links
     assert walked(site_of_three, "/bots/2/matches") == [one.id for one in mine]
@@ -77,7 +77,7 @@ def test_a_bots_matches_say_how_they_ended_for_it_and_can_be_those_that_it_lost(
 
 def test_the_last_to_end_comes_first_whatever_its_number(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three series: the one planned first ends last, and one is not over."""
-    monkeypatch.setattr(matches, "ROWS", 3)
+    monkeypatch.setattr(match, "ROWS", 3)
     monkeypatch.setattr(home, "NEWEST", 8)
     world = site.world
     world.season(3, series_length=4)
@@ -240,10 +240,10 @@ def test_the_closest_match_has_the_smallest_share_between_first_and_last() -> No
         return SimpleNamespace(seats=[SimpleNamespace(points=each) for each in points])
 
     assert (
-        matches.margin(met("100", "99"))
-        < matches.margin(met("3", "2"))
-        < matches.margin(met("1", "-1"))
-        < matches.margin(met("1", None))
+        match.margin(met("100", "99"))
+        < match.margin(met("3", "2"))
+        < match.margin(met("1", "-1"))
+        < match.margin(met("1", None))
     )
 
 

@@ -261,7 +261,7 @@ def test_a_leaderboard_is_searched_filtered_and_paged(site: Site, monkeypatch: p
         shown = [int(link.removeprefix("/bots/")) for link in links if re.fullmatch(r"/bots/\d+", link)]
         return [row["bot"] for row in rows if row["bot_id"] in shown]
 
-    monkeypatch.setattr("deadheat.api.pages.season.RECENT", 0)
+    monkeypatch.setattr("deadheat.api.pages.season.RECENT_MATCHES", 0)
     everybody = [row["bot"] for row in rows]
     assert [names(f"?page={number}") for number in (1, 2, 3)] == [everybody[:2], everybody[2:4], everybody[4:]]
     assert f"/seasons/{season}?page=3" in page(site, f"/seasons/{season}").links

@@ -13,7 +13,7 @@ from sqlmodel import Session, col, select, update
 from deadheat.api.pages.bot import near
 from deadheat.api.pages.pictures.charts import trend
 from deadheat.api.pages.render import to_come
-from deadheat.api.pages.statistics import cycles
+from deadheat.api.pages.season import cycles
 from deadheat.engine.core import Fault
 from deadheat.league.errors import NotFound
 from deadheat.league.jobs import Latency

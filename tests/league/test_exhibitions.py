@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import event
 from sqlmodel import Session, select
 
-from deadheat.api.exhibitions import told_table
+from deadheat.api.routes.exhibitions import told_table
 from deadheat.engine.core import Fault, Reply, Result
 from deadheat.league.causes import Cause
 from deadheat.league.errors import BadSetting, IllegalMove, NoPlace, NotFound, OverQuota, TooMany, WrongState

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from deadheat.api.pages.download import NAME as WHEEL
+from deadheat.api.pages.game import NAME as WHEEL
 from deadheat.league.states import Role
 from deadheat.league.words import Exported
 from tests.security.planted import ROLES

@@ -10,7 +10,7 @@ from fastapi import APIRouter
 from deadheat.api.deps import Shared
 from deadheat.api.pages.pictures import charts
 from deadheat.api.pages.render import everyones
-from deadheat.api.pages.statistics import Cell
+from deadheat.api.pages.season import Cell
 from deadheat.engine.games import GAMES
 from deadheat.engine.intervals import bars
 from deadheat.league.service.rankings.history import HistoryPoint

@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 from sqlmodel import col, select
 
-from deadheat.api.pages import live
-from deadheat.api.services import Bodies, Choice
+from deadheat.api.pages import home, live
+from deadheat.api.services import Bodies
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.states import JobState
 from deadheat.league.tables import Series
@@ -82,7 +82,7 @@ def test_the_readmes_picture_is_taken_of_a_seasons_page(visit: Open, tmp_path: P
 def test_homes_picture_is_whole_and_begins_with_something_on_it(
     visit: Open, league: League, monkeypatch: pytest.MonkeyPatch, viewport: ViewportSize
 ) -> None:
-    monkeypatch.setattr(Choice, "number", lambda *_: league.matches["betris-large"])
+    monkeypatch.setattr(home, "_chosen", lambda *_: league.matches["betris-large"])
     monkeypatch.setattr(Bodies, "fresh", lambda *_: None)
     page = visit("/", viewport=viewport, reduced_motion="reduce")
     stage = page.locator("#featured .stage")

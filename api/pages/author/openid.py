@@ -10,22 +10,10 @@ from deadheat.api.deps import Shared
 from deadheat.api.edge import sessions
 from deadheat.api.edge.flow import SECONDS, Flow
 from deadheat.api.errors import STATUS
+from deadheat.api.pages import forms
 from deadheat.api.pages.author import account
 from deadheat.api.pages.author.account import Next, begin, confirm
-from deadheat.api.pages.forms import (
-    HOME,
-    Complaint,
-    Present,
-    Sent,
-    Submitted,
-    Visit,
-    checked,
-    local_path,
-    onward,
-    posting,
-    private,
-)
-from deadheat.api.schemas.people import NewAuthor
+from deadheat.api.routes.people import NewAuthor
 from deadheat.api.services import Services
 from deadheat.engine.language import N_, _, gettext
 from deadheat.league.database import now
@@ -47,23 +35,22 @@ UNKNOWN = N_(
 
 
 @router.get("/sign-in/openid")
-def start(shared: Shared, request: Request, visit: Present, next_path: Next = None) -> Response:
-    """Send the browser to the provider."""
-    back = local_path(next_path)
+def start(shared: Shared, request: Request, visit: forms.Present, next_path: Next = None) -> Response:
+    back = forms.local_path(next_path)
     if visit:
-        return onward(back)
+        return forms.onward(back)
     try:
         return _away(shared, request, "in", back)
     except (ProviderAway, ProviderRefused) as error:
-        return account.door(shared, "sign-in", Complaint("openid", STATUS[type(error)], str(error)), back)
+        return account.door(shared, "sign-in", forms.Complaint("openid", STATUS[type(error)], str(error)), back)
 
 
 @router.post("/sign-up/openid")
-@posting("openid", account.door_again("sign-up"))
-def sign_up(shared: Shared, request: Request, sent: Sent) -> Response:
+@forms.posting("openid", account.door_again("sign-up"))
+def sign_up(shared: Shared, request: Request, sent: forms.Sent) -> Response:
     """Choose a name, then sign in at the provider. Refusals that are known beforehand come first."""
     _provider(shared)
-    body = checked(NewAuthor, {name: sent.get(name, "") for name in ("name", "code")})
+    body = forms.picked(NewAuthor, sent)
     shared.rates.sign_up(request, body.code)
     must_be_free(body.name)
     with shared.db.reading() as session:
@@ -71,31 +58,29 @@ def sign_up(shared: Shared, request: Request, sent: Sent) -> Response:
         if user_named(session, body.name) is not None:
             raise NameTaken("user", body.name)
     shared.rates.invited(request)
-    return _away(shared, request, "up", local_path(sent.get("next")), name=body.name, code=body.code)
+    return _away(shared, request, "up", forms.local_path(sent.get("next")), name=body.name, code=body.code)
 
 
 @router.post("/account/openid")
-@posting("openid", account.account_page)
-def link(shared: Shared, request: Request, posted: Submitted) -> Response:
+@forms.posting("openid", account.account_page)
+def link(shared: Shared, request: Request, posted: forms.Submitted) -> Response:
     """Link the account to an identity: check the account's password, then go to the provider."""
     _provider(shared)
     confirm(shared, request, posted)
-    return _away(shared, request, "link", f"{HOME}#openid", session=posted.visit.csrf)
+    return _away(shared, request, "link", f"{forms.HOME}#openid", session=posted.visit.csrf)
 
 
 @router.post("/account/openid/unlink")
-@posting("openid", account.account_page)
-def unlink(shared: Shared, request: Request, posted: Submitted) -> Response:
-    """Remove the link between the account and its identity."""
+@forms.posting("openid", account.account_page)
+def unlink(shared: Shared, request: Request, posted: forms.Submitted) -> Response:
     provider = _provider(shared)
     confirm(shared, request, posted)
-    with shared.db.transaction() as session:
-        identities.unlink_identity(session, posted.visit.person, provider.issuer)
-    return onward(f"{HOME}#openid")
+    shared.change(identities.unlink_identity, posted.visit.person, provider.issuer)
+    return forms.onward(f"{forms.HOME}#openid")
 
 
 @router.get("/sign-in/openid/callback")
-def come_back(shared: Shared, request: Request, visit: Present) -> Response:
+def come_back(shared: Shared, request: Request, visit: forms.Present) -> Response:
     """Receive the provider's answer. The cookie is deleted in any case."""
     provider = _provider(shared)
     shared.rates.provider(request)
@@ -110,36 +95,35 @@ def come_back(shared: Shared, request: Request, visit: Present) -> Response:
         else:
             answer = _enter(shared, request, flow, subject)
     except LeagueError as error:
-        complaint = Complaint("openid", STATUS[type(error)], str(error))
+        complaint = forms.Complaint("openid", STATUS[type(error)], str(error))
         if flow is not None and flow.act == "link" and visit is not None:
             answer = account.account_page(shared, visit, complaint)
         else:
-            answer = account.door(shared, "sign-in", complaint, local_path(flow.back if flow else None))
+            answer = account.door(shared, "sign-in", complaint, forms.local_path(flow.back if flow else None))
     _set_cookie(answer, request, shared, "", 0)
     return answer
 
 
 def _enter(shared: Services, request: Request, flow: Flow, subject: str) -> Response:
     """Sign in or up. An identity that already has an account opens that one, even if a name was just chosen."""
-    issuer, back = _provider(shared).issuer, local_path(flow.back)
+    issuer, back = _provider(shared).issuer, forms.local_path(flow.back)
     person: Person | None
     with shared.db.transaction() as session:
         person = identities.person_known_as(session, issuer, subject)
         if person is None and flow.act == "up":
-            name = checked(NewAuthor, {"name": flow.name, "code": flow.code}).name
+            name = forms.checked(NewAuthor, {"name": flow.name, "code": flow.code}).name
             person = identities.sign_up_as(session, name, flow.code, issuer, subject)
     if person is None:
-        return account.door(shared, "sign-up", Complaint("openid", 403, gettext(UNKNOWN)), back)
+        return account.door(shared, "sign-up", forms.Complaint("openid", 403, gettext(UNKNOWN)), back)
     return begin(shared, request, person, back)
 
 
-def _link(shared: Services, visit: Visit | None, began: str, subject: str) -> Response:
+def _link(shared: Services, visit: forms.Visit | None, began: str, subject: str) -> Response:
     """Link an identity to the account of the session that began the flow. A new password has ended that session."""
     if visit is None or visit.csrf != began:
         raise ProviderRefused(_("You are not signed in to the account that was to be linked. Sign in and begin again."))
-    with shared.db.transaction() as session:
-        identities.link_identity(session, visit.person, _provider(shared).issuer, subject)
-    return onward(f"{HOME}#openid")
+    shared.change(identities.link_identity, visit.person, _provider(shared).issuer, subject)
+    return forms.onward(f"{forms.HOME}#openid")
 
 
 def _away(shared: Services, request: Request, act: Any, back: str, **more: Any) -> Response:
@@ -148,7 +132,7 @@ def _away(shared: Services, request: Request, act: Any, back: str, **more: Any) 
     with shared.db.transaction() as session:
         key, at = signing_key(session), now(session)
     flow = Flow.begun(act, back, at, **more)
-    answer = private(shared, "openid.html", None, None, address=provider.address(flow), host=provider.host)
+    answer = forms.private(shared, "openid.html", None, None, address=provider.address(flow), host=provider.host)
     _set_cookie(answer, request, shared, flow.cookie(key), SECONDS)
     return answer
 

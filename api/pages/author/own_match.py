@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Response
 
 from deadheat.api.deps import Id, Shared
-from deadheat.api.pages.forms import Visiting, private
+from deadheat.api.pages.forms import Complaint, Submitted, Visit, Visiting, checked, onward, posting, private
 from deadheat.api.pages.render import grouped_points
-from deadheat.api.replays import transcript_of
+from deadheat.api.routes import rulings as shapes
+from deadheat.api.routes.replays import transcript_of
+from deadheat.api.routes.rulings import open_appeal, withdraw_appeal
+from deadheat.api.services import Services
 from deadheat.engine.core import Fault
 from deadheat.engine.figures import duration, limit, seat_number
 from deadheat.engine.language import N_, _
@@ -36,14 +39,13 @@ from deadheat.engine.verdicts import (
 )
 from deadheat.league.errors import WITHHELD, NotFound
 from deadheat.league.records.matches import AttemptView, EndingView, LatencyView, Match, MatchDetail, SeatView
+from deadheat.league.service.rulings.appeals import appeals
 from deadheat.league.service.views import matches
 from deadheat.league.service.views.matches import match_detail, own_seats
 
 router = APIRouter()
 
-EXCHANGES = 3
-"""The number of exchanges shown before the last one."""
-
+EXCHANGES_BEFORE = 3
 MAX_NOTES = 1000
 """The most notes per seat. Its stderr has all that were kept."""
 
@@ -97,7 +99,6 @@ class OwnSeat:
 
 @router.get("/matches/{match_id}/mine")
 def own_match(shared: Shared, visit: Visiting, match_id: Id) -> Response:
-    """Show the viewer's own seats in a match."""
     with shared.db.reading() as session:
         seated = own_seats(session, visit.person, match_id)
         endings = {found.seat: found for found in matches.endings(session, visit.person, match_id)}
@@ -107,24 +108,13 @@ def own_match(shared: Shared, visit: Visiting, match_id: Id) -> Response:
     own = [
         _own(detail, seat, endings.get(seat.seat), transcript, moves) for seat in detail.seats if seat.seat in seated
     ]
-    return private(
-        shared,
-        "own-match.html",
-        visit,
-        None,
-        match=detail,
-        withheld=WITHHELD,
-        own=own,
-        sheet=sheet(transcript) if transcript else (),
-        last_move=len(moves) - 1 if moves else None,
-    )
+    about = {"sheet": sheet(transcript) if transcript else (), "last_move": len(moves) - 1 if moves else None}
+    return private(shared, "own-match.html", visit, None, match=detail, withheld=WITHHELD, own=own, **about)
 
 
 @router.get("/matches/{match_id}/mine/{seat}/stderr")
 def own_stderr(shared: Shared, visit: Visiting, match_id: Id, seat: _Seat) -> Response:
-    """Return the stderr of the visitor's own bot as a file."""
-    with shared.db.reading() as session:
-        endings = matches.endings(session, visit.person, match_id)
+    endings = shared.read(matches.endings, visit.person, match_id)
     text = next((found.stderr for found in endings if found.seat == seat), None)
     if text is None:
         raise NotFound(N_("stderr of seat"), seat_number(seat))
@@ -153,6 +143,11 @@ def _own(
             evidence=tuple(_convictions(detail.attempts, number)),
             at=at,
         )
+    last = (
+        [transcript.exchanges[each] for each in last_exchanges(transcript, number, EXCHANGES_BEFORE)]
+        if transcript
+        else ()
+    )
     return OwnSeat(
         seat=seat,
         ended=_ended(detail, number),
@@ -161,7 +156,7 @@ def _own(
         latencies=tuple(row for row in detail.latencies if row.seat == number),
         slowest=tuple(slowest(transcript, number)) if transcript and failure is None else (),
         taken=Taken.of(p for p in transcript.prompts() if p.message.seat == number) if transcript else Taken(),
-        lines=tuple(_lines(transcript, number)) if transcript else (),
+        lines=tuple(line for each in last for line in _spoken(each, number)),
         notes=tuple(notes(ending.stderr, transcript, moves, number)[:MAX_NOTES]) if transcript and ending else (),
     )
 
@@ -190,11 +185,6 @@ def _convictions(attempts: Sequence[AttemptView], seat: int) -> Iterator[str]:
                 yield evidence_words(row)
 
 
-def _lines(transcript: Transcript, seat: int) -> Iterator[Line]:
-    for number in last_exchanges(transcript, seat, EXCHANGES):
-        yield from _spoken(transcript.exchanges[number], seat)
-
-
 def _spoken(exchange: Exchange, seat: int) -> Iterator[Line]:
     limit_ns = 0
     for message in exchange.messages:
@@ -207,3 +197,35 @@ def _spoken(exchange: Exchange, seat: int) -> Iterator[Line]:
         if reply.cpu_ns is not None:
             time += _(", %(time)s of CPU time", time=duration(reply.cpu_ns))
         yield Line(False, reply.line, time, reply.fault)
+
+
+MOST_APPEALS = 100
+
+
+def _appeal(shared: Services, visit: Visit, match_id: int, complaint: Complaint | None = None, **_: Any) -> Response:
+    with shared.db.reading() as session:
+        match = match_detail(session, match_id, visit.person)
+        found = appeals(session, visit.person, match_id=match_id, limit=MOST_APPEALS)
+        own = {item.id for item in appeals(session, visit.person, match_id=match_id, own=True, limit=MOST_APPEALS)}
+    return private(shared, "appeal.html", visit, complaint, match=match, appeals=found, own=own)
+
+
+@router.get("/matches/{match_id}/appeal")
+def appeal_page(shared: Shared, visit: Visiting, match_id: Id) -> Response:
+    """Show the visitor's appeals about the match (for organisers: all appeals), and the form for another."""
+    return _appeal(shared, visit, match_id)
+
+
+@router.post("/matches/{match_id}/appeal")
+@posting("appeal", _appeal)
+def appeal(shared: Shared, posted: Submitted, match_id: Id) -> Response:
+    """Appeal a match: it is re-simulated at once."""
+    open_appeal(shared, posted.visit.person, match_id, checked(shapes.AppealRequest, posted.fields))
+    return onward(f"/matches/{match_id}/appeal")
+
+
+@router.post("/matches/{match_id}/appeals/{appeal_id}/withdraw")
+@posting("appeal", _appeal)
+def withdraw(shared: Shared, posted: Submitted, match_id: Id, appeal_id: Id) -> Response:
+    withdraw_appeal(shared, posted.visit.person, appeal_id)
+    return onward(f"/matches/{match_id}/appeal")

@@ -13,15 +13,15 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
-from deadheat.api.cursors import MAX_ID
 from deadheat.api.deps import Id, Shared
 from deadheat.api.pages.forms import Complaint, Submitted, Visit, Visiting, checked, onward, posting, private
 from deadheat.api.pages.match import ended
-from deadheat.api.routes import appeals as api_appeals
 from deadheat.api.routes import rulings
-from deadheat.api.routes.season import announcements as api_announcements
+from deadheat.api.routes import rulings as api_announcements
+from deadheat.api.routes import rulings as api_appeals
+from deadheat.api.routes import rulings as shapes
 from deadheat.api.schemas import base
-from deadheat.api.schemas import rulings as shapes
+from deadheat.api.schemas.base import MAX_ID
 from deadheat.api.services import Services
 from deadheat.engine.language import N_, _, gettext
 from deadheat.league.service.people.announcements import announcements
@@ -46,7 +46,6 @@ HELD = 20
 """The most held matches on the desk, the oldest ones. The desk states how many more there are."""
 
 SEASONS = 200
-"""The number of newest seasons on the desk."""
 
 MATCH_VERBS: Mapping[str, Callable[[Services, Person, int, shapes.Reason], object]] = {
     "void": rulings.void_match,
@@ -56,8 +55,6 @@ MATCH_VERBS: Mapping[str, Callable[[Services, Person, int, shapes.Reason], objec
 
 
 class MatchForm(shapes.Reason):
-    """The form for a ruling on a match."""
-
     match: base.RowId
     verb: str = Field(pattern=f"^({'|'.join(MATCH_VERBS)})$")
 
@@ -69,8 +66,6 @@ class HeldForm(shapes.Reason):
 
 
 class NewcomerForm(BaseModel):
-    """The form for the sign-up rule."""
-
     rule: NewcomerRule
     code: str = Field(default="", max_length=64)
 
@@ -84,6 +79,16 @@ def _desk(
     with shared.db.reading() as session:
         appeals, in_all = waiting_appeals(session, visit.person, after=after, limit=SHOWN + 1)
         values: dict[str, Any] = {
+            "appeals": appeals[:SHOWN],
+            "appeals_in_all": in_all,
+            "later": appeals[SHOWN - 1].id if len(appeals) > SHOWN else None,
+            "after": after,
+            "match": match,
+            "ended": ended,
+            "most_seasons": SEASONS,
+            "most": SHOWN,
+            "remedies": [(value, gettext(words)) for value, words in REMEDIES],
+            "newcomers": [(value, gettext(words)) for value, words in NEWCOMERS],
             "seasons": seasons(session, SEASONS),
             "announcements": announcements(session, limit=SHOWN),
             "welcome": welcome(session, visit.person),
@@ -96,25 +101,8 @@ def _desk(
         ]
         values["waits"] = decisions(session, visit.person, values["seasons"])
         values["held_in_all"] = values["waits"].held.count
-    named = [(season.id, season.name) for season in values["seasons"]]
-    return private(
-        shared,
-        "desk.html",
-        visit,
-        complaint,
-        about=[("", _("the whole league")), *named],
-        remedies=[(value, gettext(words)) for value, words in REMEDIES],
-        newcomers=[(value, gettext(words)) for value, words in NEWCOMERS],
-        appeals=appeals[:SHOWN],
-        appeals_in_all=in_all,
-        later=appeals[SHOWN - 1].id if len(appeals) > SHOWN else None,
-        after=after,
-        match=match,
-        ended=ended,
-        most_seasons=SEASONS,
-        most=SHOWN,
-        **values,
-    )
+    about = [("", _("the whole league")), *((season.id, season.name) for season in values["seasons"])]
+    return private(shared, "desk.html", visit, complaint, about=about, **values)
 
 
 @router.get("")
@@ -123,24 +111,17 @@ def desk(shared: Shared, visit: Visiting, after: Numbered = 0, match: Numbered =
     return _desk(shared, visit, after=after, match=match)
 
 
-def _appeal_again(complaint: Complaint, shared: Services, visit: Visit, appeal_id: int, **_given: Any) -> Response:
-    return _desk(shared, visit, complaint, appeal_id - 1)  # so that the page shows this appeal
-
-
 @router.post("/sign-up")
 @posting("sign-up", _desk)
 def rule_newcomers(shared: Shared, posted: Submitted) -> Response:
-    """Change the sign-up rule."""
     body = checked(NewcomerForm, posted.fields)
-    with shared.db.transaction() as session:
-        set_newcomer_rule(session, posted.visit.person, body.rule, body.code.strip())
+    shared.change(set_newcomer_rule, posted.visit.person, body.rule, body.code.strip())
     return onward("/desk#sign-up")
 
 
 @router.post("/announcements")
 @posting("announce", _desk)
 def announce(shared: Shared, posted: Submitted) -> Response:
-    """Publish an announcement."""
     api_announcements.announce(shared, posted.visit.person, checked(shapes.AnnouncementRequest, posted.fields))
     return onward("/desk#announcements")
 
@@ -148,7 +129,6 @@ def announce(shared: Shared, posted: Submitted) -> Response:
 @router.post("/announcements/{announcement_id}/take-down")
 @posting("announce", _desk)
 def take_down(shared: Shared, posted: Submitted, announcement_id: Id) -> Response:
-    """Remove an announcement."""
     api_announcements.take_down(shared, posted.visit.person, announcement_id)
     return onward("/desk#announcements")
 
@@ -156,7 +136,6 @@ def take_down(shared: Shared, posted: Submitted, announcement_id: Id) -> Respons
 @router.post("/matches")
 @posting("match", _desk)
 def rule_on_match(shared: Shared, posted: Submitted) -> Response:
-    """Void, restore or rejudge a match."""
     body = checked(MatchForm, posted.fields)
     MATCH_VERBS[body.verb](shared, posted.visit.person, body.match, body)
     return onward(f"/matches/{body.match}")
@@ -165,7 +144,6 @@ def rule_on_match(shared: Shared, posted: Submitted) -> Response:
 @router.post("/held/{match_id}")
 @posting("held-{match_id}", _desk)
 def answer_held(shared: Shared, posted: Submitted, match_id: Id) -> Response:
-    """Play a held match again, leave it, or decide it against a seat."""
     body = checked(HeldForm, posted.fields)
     asker = posted.visit.person
     with shared.db.transaction() as session:
@@ -179,9 +157,8 @@ def answer_held(shared: Shared, posted: Submitted, match_id: Id) -> Response:
 
 
 @router.post("/appeals/{appeal_id}")
-@posting("appeal-{appeal_id}", _appeal_again)
+@posting("appeal-{appeal_id}", lambda appeal_id, **given: _desk(after=appeal_id - 1, **given))  # it shows this appeal
 def rule_on_appeal(shared: Shared, posted: Submitted, appeal_id: Id) -> Response:
-    """Reject an appeal, or uphold it with a remedy."""
     api_appeals.rule(shared, posted.visit.person, appeal_id, checked(shapes.Ruling, posted.fields))
     return onward("/desk#appeals")
 

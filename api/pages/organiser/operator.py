@@ -1,9 +1,12 @@
-"""The operator's page, only for administrators: waiting jobs, machines and their fitness, and recent failures."""
+"""The operator's page, only for administrators: a verdict on the league's health with the worst troubles first, waiting
+jobs, machines and their fitness, and recent failures.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import timedelta
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
@@ -12,15 +15,18 @@ from sqlmodel import Session
 from deadheat.api.deps import Shared
 from deadheat.api.edge.rates import host_of
 from deadheat.api.pages.forms import Complaint, NameForm, Submitted, Visit, Visiting, checked, onward, posting, private
-from deadheat.api.pages.organiser.verdict import PARTS, State, healthy, troubles
-from deadheat.api.pages.pictures.timelines import timelines
-from deadheat.api.pages.timeouts import course, heat_map
+from deadheat.api.pages.pictures.timelines import MOST_MACHINES, VOID_PERCENT, Timeline, timelines
+from deadheat.api.pages.timeouts import course, found, heat_map
+from deadheat.api.routes import rulings as shapes
+from deadheat.api.routes.environment import Readiness
 from deadheat.api.routes.health import readiness
-from deadheat.api.routes.timeouts import found
-from deadheat.api.schemas import rulings as shapes
 from deadheat.api.services import Services
+from deadheat.engine.figures import counted, wait
 from deadheat.engine.games.folder import problems
+from deadheat.engine.language import N_, _, gettext
 from deadheat.league.database import now
+from deadheat.league.records.hosts import Worker
+from deadheat.league.records.rulings import VersionVoids
 from deadheat.league.records.timeouts import Over as Time
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings.closing import ban, ended_accounts, reopen
@@ -29,10 +35,147 @@ from deadheat.league.service.seasons.seasons import names_going_on
 from deadheat.league.service.series.games import games_for
 from deadheat.league.service.series.hosts import hosts_for
 from deadheat.league.service.views import conditions as league_conditions
-from deadheat.league.service.views.queues import queues
-from deadheat.league.service.views.samples import samples
+from deadheat.league.service.views.queues import Queues, queues
+from deadheat.league.service.views.samples import GAP, Moment, samples
 from deadheat.league.service.views.stoppage import stopped
 from deadheat.league.service.views.voids import flagged_voids
+from deadheat.league.states import Fitness
+
+PARTS = {"database": N_("The database"), "blobs": N_("The blob store"), "broker": N_("The queue's broker")}
+
+GONE = timedelta(days=1)
+"""A machine that was silent for longer counts as removed, as for the alert DeadheatHostGone."""
+
+QUEUE_SECONDS = 300
+"""The age of a waiting job that raises the alert DeadheatQueueOld."""
+
+IDLE_SECONDS = 60
+"""If a job has waited this long, idle slots are not just a pause between two series."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Something that is wrong, and the place that says more."""
+
+    text: str
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The facts for a verdict. `ran`: the samples of the last hour; `voids`: versions with more void attempts than
+    chance explains, each with its season; `stop`: what stops play.
+    """
+
+    at: datetime
+    ready: Readiness
+    hosts: Sequence[Worker]
+    standing: Queues
+    ran: Sequence[Moment]
+    charts: Sequence[Timeline]
+    held: int
+    voids: Sequence[tuple[int, VersionVoids]]
+    judge_unfit: bool
+    stop: str
+    broken_games: Sequence[str]
+
+    @property
+    def present(self) -> list[Worker]:
+        """The machines that were not removed."""
+        return [host for host in self.hosts if self.at - host.last_seen_at < GONE]
+
+    @property
+    def more_machines(self) -> int:
+        """The number of machines without a chart of their own."""
+        there = {host.number for host in self.hosts} & self.ran[-1].machines.keys() if self.ran else ()
+        return max(0, len(there) - MOST_MACHINES)
+
+    @property
+    def attempts(self) -> tuple[int, int]:
+        """The number of void attempts and of all attempts in the last hour."""
+        ran = [machine for moment in self.ran for machine in moment.machines.values()]
+        voids = sum(machine.voids for machine in ran)
+        return voids, voids + sum(machine.matches for machine in ran)
+
+
+def healthy(state: State) -> str:
+    """Return the sentence for a league in which nothing is wrong."""
+    return _(
+        "Healthy: %(judging)s of %(machines)s may judge, nothing is held, %(voids)s in the last hour.",
+        judging=sum(host.judges for host in state.present),
+        machines=counted(len(state.present), "machine"),
+        voids=counted(state.attempts[0], "void attempt"),
+    )
+
+
+def troubles(state: State) -> list[Trouble]:
+    """Return everything that is wrong, the worst first."""
+    return [*_stopped(state), *_of_machines(state), *_of_matches(state), *_of_measures(state)]
+
+
+def _stopped(state: State) -> Iterator[Trouble]:
+    for part, name in PARTS.items():
+        if (why := getattr(state.ready, part)) != "ok":
+            yield Trouble(f"{gettext(name)}: {why}.", "#parts")
+    silence = state.at - state.ran[-1].at if state.ran else None
+    if silence is None:
+        yield Trouble(_("No scheduler, or no worker of the queue control, has run in the last hour."), "#course")
+    elif silence > GAP:
+        time = wait(int(silence.total_seconds()))
+        text = _("No scheduler, or no worker of the queue control, has run for %(time)s.", time=time)
+        yield Trouble(text, "#course")
+
+
+def _of_machines(state: State) -> Iterator[Trouble]:
+    if state.stop:
+        yield Trouble(state.stop, "#workers")
+    for host in state.present:
+        if host.fitness is Fitness.UNFIT:
+            text = _("%(machine)s is unfit to judge: %(why)s", machine=host.name, why=" ".join(host.reasons[:1]))
+            yield Trouble(text, f"#machine-{host.number}")
+        elif not host.judges and host.fitness is Fitness.UNCHECKED:
+            yield Trouble(_("%(machine)s has not been checked yet.", machine=host.name), f"#machine-{host.number}")
+        elif not host.judges:
+            silent = wait(int((state.at - host.last_seen_at).total_seconds()))
+            yield Trouble(_("%(machine)s has been silent for %(time)s.", machine=host.name, time=silent), "#workers")
+        if host.disagreements:
+            text = _("%(machine)s has other versions of games than the API.", machine=host.name)
+            yield Trouble(text, f"#machine-{host.number}")
+    if state.judge_unfit:
+        yield Trouble(_("Unfit machines judge anyway (DEADHEAT_JUDGE_UNFIT)."), "#workers")
+    if state.broken_games:
+        yield Trouble(_("The API cannot use a game."), "#games")
+
+
+def _of_matches(state: State) -> Iterator[Trouble]:
+    if state.held:
+        matches = counted(state.held, "match", "matches")
+        yield Trouble(_("Held for an organiser: %(matches)s.", matches=matches), "/desk#held")
+    for queue in state.standing.queues:
+        if queue.oldest_seconds > QUEUE_SECONDS:
+            time = wait(int(queue.oldest_seconds))
+            text = _("A job of the queue %(queue)s has waited for %(time)s.", queue=queue.name, time=time)
+            yield Trouble(text, "#queues")
+    waiting = max((queue.oldest_seconds for queue in state.standing.queues), default=0.0)
+    if state.standing.idle_slots * 4 > state.standing.slots and waiting > IDLE_SECONDS:
+        idle = counted(state.standing.idle_slots, "slot")
+        yield Trouble(_("Idle although jobs wait: %(slots)s.", slots=idle), "#queues")
+    voids, attempts = state.attempts
+    if voids * 100 > attempts * VOID_PERCENT:
+        of = counted(attempts, "attempt")
+        yield Trouble(_("Void in the last hour: %(voids)s of %(attempts)s.", voids=voids, attempts=of), "#course")
+    if state.voids:
+        versions = counted(len(state.voids), "version")
+        yield Trouble(_("%(versions)s: more void attempts than chance explains.", versions=versions), "#voids")
+
+
+def _of_measures(state: State) -> Iterator[Trouble]:
+    for chart in state.charts:
+        if chart.amiss and chart.threshold is not None:
+            most = chart.threshold.label
+            text = _("%(chart)s: %(value)s, above %(threshold)s.", chart=chart.title, value=chart.shown, threshold=most)
+            yield Trouble(text, "#course")
+
 
 router = APIRouter()
 
@@ -41,8 +184,6 @@ OLD_SECONDS = 120
 
 
 MOST_VOIDS = 50
-"""The most listed versions with void attempts, the least likely first."""
-
 LATELY = timedelta(hours=1)
 """How long the page's first lines name a machine after it was unfit."""
 
@@ -58,39 +199,26 @@ def operator(shared: Shared, request: Request, visit: Visiting, over: Over = "ho
         state = _state(shared, session, visit.person, names, HOURS[over])
         conditions = league_conditions.conditions(session, visit.person)
         games = games_for(session, visit.person)
-    standing, counted = state.standing, found(shared, None, Time.HOUR)
+    hosts, standing, counted = state.hosts, state.standing, found(shared, None, Time.HOUR)
     commands, day = heat_map(counted), list(Time).index(Time.DAY)
     late = {key: row for key, row in commands.items() if (cell := row[day]) and cell.late.timeouts}
-    return private(
-        shared,
-        "operator.html",
-        visit,
-        None,
-        state=state,
-        healthy=healthy(state),
-        troubles=troubles(state),
-        lately_unfit=[
-            host for host in state.hosts if host.incident_ended_at and state.at - host.incident_ended_at < LATELY
-        ],
-        parts=[(name, getattr(state.ready, part)) for part, name in PARTS.items()],
-        conditions=conditions,
-        hosts=state.hosts,
-        games=games,
-        standing=standing,
-        voids=[(item[0], names.get(item[0], str(item[0])), item[1]) for item in state.voids[:MOST_VOIDS]],
-        ended={how: count for how, count in standing.exhibitions_ended.items() if count},
-        rankings=[
-            (names.get(season, str(season)), season, age) for season, age in standing.ranking_age_seconds.items()
-        ],
-        may_measure=shared.settings.may_measure(host_of(request)),
-        old_seconds=OLD_SECONDS,
-        now=state.at,
-        over=over,
-        counted=counted,
-        map=late,
-        others=len(late) < len(commands),
-        chart=course(counted),
-    )
+    ages = standing.ranking_age_seconds.items()
+    values = {
+        "healthy": healthy(state),
+        "troubles": troubles(state),
+        "lately_unfit": [host for host in hosts if (end := host.incident_ended_at) and state.at - end < LATELY],
+        "parts": [(name, getattr(state.ready, part)) for part, name in PARTS.items()],
+        "voids": [(item[0], names.get(item[0], str(item[0])), item[1]) for item in state.voids[:MOST_VOIDS]],
+        "ended": {how: count for how, count in standing.exhibitions_ended.items() if count},
+        "rankings": [(names.get(season, str(season)), season, age) for season, age in ages],
+        "may_measure": shared.settings.may_measure(host_of(request)),
+        "old_seconds": OLD_SECONDS,
+        "map": late,
+        "others": len(late) < len(commands),
+        "chart": course(counted),
+    }
+    values |= {"hosts": hosts, "standing": standing, "counted": counted, "conditions": conditions, "games": games}
+    return private(shared, "operator.html", visit, None, state=state, now=state.at, over=over, **values)
 
 
 def _state(shared: Services, session: Session, person: Person, season_ids: Iterable[int], hours: int) -> State:
@@ -104,7 +232,7 @@ def _state(shared: Services, session: Session, person: Person, season_ids: Itera
         ran=[moment for moment in ran if at - moment.at < LATELY],
         charts=timelines(ran, at, hours, {host.number: host.name for host in hosts}),
         held=sum(held_by_game(session).values()),
-        voids=sorted(flagged_voids(session, person, season_ids), key=lambda one: one[1].p_value),
+        voids=sorted(flagged_voids(session, person, season_ids), key=lambda flagged: flagged[1].p_value),
         judge_unfit=shared.settings.judge_unfit,
         stop=stopped(session),
         broken_games=problems(),
@@ -116,21 +244,18 @@ class BanForm(shapes.Reason, NameForm):
 
 
 def _accounts(shared: Services, visit: Visit, complaint: Complaint | None = None, **_: Any) -> Response:
-    with shared.db.reading() as session:
-        ended = ended_accounts(session, visit.person)
+    ended = shared.read(ended_accounts, visit.person)
     return private(shared, "operator-accounts.html", visit, complaint, ended=ended)
 
 
 @router.get("/operator/accounts")
 def accounts(shared: Shared, visit: Visiting) -> Response:
-    """List the closed or banned accounts."""
     return _accounts(shared, visit)
 
 
 @router.post("/operator/accounts/{verb}")
 @posting("{verb}", _accounts)
 def change_account(shared: Shared, posted: Submitted, verb: Literal["ban", "reopen"]) -> Response:
-    """Ban somebody, or reopen an account."""
     with shared.db.transaction() as session:
         if verb == "ban":
             body = checked(BanForm, posted.fields)

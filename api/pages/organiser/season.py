@@ -14,16 +14,14 @@ from starlette.exceptions import HTTPException
 from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.pages.forms import Complaint, NameForm, Posted, Submitted, Visit, Visiting, checked, posting, private
 from deadheat.api.pages.organiser import season_form
-from deadheat.api.pages.organiser.done import STATE, done, to_season
-from deadheat.api.pages.organiser.timetable import steps
+from deadheat.api.pages.organiser.season_form import STATE, done, steps, to_season
 from deadheat.api.pages.render import game_title
 from deadheat.api.routes import rulings
+from deadheat.api.routes import rulings as shapes
 from deadheat.api.routes.season import seasons as api_seasons
-from deadheat.api.routes.season.entries import change_entry
+from deadheat.api.routes.season import seasons as schemas
+from deadheat.api.routes.season.entries import EntryChange, change_entry
 from deadheat.api.schemas import base
-from deadheat.api.schemas import rulings as shapes
-from deadheat.api.schemas import seasons as schemas
-from deadheat.api.schemas.entries import EntryChange
 from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
 from deadheat.engine.language import _, gettext
@@ -44,8 +42,6 @@ from deadheat.league.states import ENTERABLE, EVALUATIONS, ON_LADDER, SEASON_STE
 router = APIRouter(prefix="/desk/seasons")
 
 ENTRIES = 100
-"""The number of entries on one page of a season's list."""
-
 ENTRY_VERBS = {"withdraw": rulings.withdraw, "disqualify": rulings.disqualify, "reinstate": rulings.reinstate}
 
 
@@ -57,8 +53,6 @@ class StateForm(BaseModel):
 
 
 class BotForm(BaseModel):
-    """The form that names a bot, or gives its number."""
-
     bot: Annotated[str, Field(max_length=80)]
 
 
@@ -70,7 +64,7 @@ class Listed(base.Query):
     q: Annotated[str, Query(max_length=64)] = ""
     page: base.RowId = 1
     done: Annotated[str, Query(max_length=16)] = ""
-    """The word for what was just done (see `api.pages.organiser.done`)."""
+    """The word for what was just done (see `api.pages.organiser.season_form`)."""
     bots: schemas.Bots | None = None
     """The number of bots that the forecast assumes; None: those that have entered."""
 
@@ -97,13 +91,19 @@ def season_page(
     listed: Listed = FIRST,
     **_given: Any,
 ) -> Response:
-    """Render a season's page at the desk."""
     visit.person.must_organise()
     skip = (listed.page - 1) * ENTRIES
     with shared.db.reading() as session:
         info = season_info(session, season_id)
         entries, found = entries_named(session, season_id, listed.q, skip=skip, limit=ENTRIES)
         values: dict[str, Any] = {
+            "groups": season_form.groups(info, info.state),
+            "first": skip + 1,
+            "enterable": info.state in ENTERABLE,
+            "on_ladder": info.state in ON_LADDER,
+            "closed": not info.state.goes_on,
+            "done": done(listed.done, info.state),
+            "movable": len(info.divisions) > 1 and info.state in ENTERABLE,
             "progress": season_progress(session, season_id, whole=False),
             "unfinished": season_unfinished(session, season_id),
             "invited": invited_to_season(session, visit.person, season_id),
@@ -118,27 +118,10 @@ def season_page(
         for state, step in SEASON_STEPS.items()
         if allowed(info.state, state) and (state is not SeasonState.FINALS or info.finals is not FinalsFormat.NONE)
     }
-    return private(
-        shared,
-        "desk-season.html",
-        visit,
-        complaint,
-        season=info,
-        following=following,
-        groups=season_form.groups(info, info.state),
-        divisions=season_form.divisions_text(info),
-        entries=entries,
-        found=found,
-        pages=-(-found // ENTRIES),
-        first=skip + 1,
-        listed=listed,
-        enterable=info.state in ENTERABLE,
-        on_ladder=info.state in ON_LADDER,
-        closed=not info.state.goes_on,
-        done=done(listed.done, info.state),
-        movable=len(info.divisions) > 1 and info.state in ENTERABLE,
-        **values,
-    )
+    divisions = [f"{each.name}, {each.size}" if each.size else each.name for each in info.divisions]
+    values |= {"following": following, "divisions": "\n".join(divisions), "entries": entries, "found": found}
+    pages = -(-found // ENTRIES)
+    return private(shared, "desk-season.html", visit, complaint, season=info, listed=listed, pages=pages, **values)
 
 
 @router.get("/new")
@@ -156,7 +139,6 @@ def _new_season_again(complaint: Complaint, shared: Services, visit: Visit, post
 @router.post("")
 @posting("season", _new_season_again)
 def create_season(shared: Shared, posted: Submitted) -> Response:
-    """Create a scheduled season."""
     body = checked(schemas.SeasonRequest, season_form.read(posted.fields))
     season = api_seasons.create_season(shared, posted.visit.person, body, Response())
     return to_season(season.id, "created")
@@ -164,17 +146,14 @@ def create_season(shared: Shared, posted: Submitted) -> Response:
 
 @router.get("/{season_id}")
 def season(shared: Shared, visit: Visiting, season_id: Id, listed: Listing) -> Response:
-    """Show a season: its state, settings, entries and list."""
     return season_page(shared, visit, season_id, listed=listed)
 
 
 @router.post("/{season_id}/state")
 @posting("state", season_page)
 def set_state(shared: Shared, posted: Submitted, season_id: Id) -> Response:
-    """Open or freeze a season, begin its finals, or close it."""
     body = checked(StateForm, posted.fields)
-    with shared.db.transaction() as session:
-        set_season_state(session, posted.visit.person, season_id, body.state, force=body.force)
+    shared.change(set_season_state, posted.visit.person, season_id, body.state, force=body.force)
     return to_season(season_id, STATE)
 
 
@@ -200,7 +179,6 @@ def invite(shared: Shared, posted: Submitted, season_id: Id) -> Response:
 @router.post("/{season_id}/entries")
 @posting("enter", season_page)
 def let_in(shared: Shared, posted: Submitted, season_id: Id) -> Response:
-    """Enter anybody's bot and show it."""
     wanted = checked(BotForm, posted.fields).bot
     with shared.db.transaction() as session:
         game = season_info(session, season_id).game
@@ -223,7 +201,6 @@ def _named(session: Session, game: str, wanted: str) -> int:
 @router.post("/{season_id}/entries/{bot_id}/division")
 @posting("entry-{bot_id}", season_page)
 def assign_division(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id, listed: Listing) -> Response:
-    """Move an entry to another division."""
     change_entry(shared, posted.visit.person, season_id, bot_id, checked(EntryChange, posted.fields))
     return to_season(season_id, "moved", listed.address)
 
@@ -231,7 +208,6 @@ def assign_division(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id
 @router.post("/{season_id}/entries/{bot_id}/{verb}")
 @posting("entry-{bot_id}", season_page)
 def rule_on_entry(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id, verb: str, listed: Listing) -> Response:
-    """Withdraw, disqualify or reinstate an entry."""
     if verb not in ENTRY_VERBS:
         raise HTTPException(404)
     ENTRY_VERBS[verb](shared, posted.visit.person, season_id, bot_id, checked(shapes.Reason, posted.fields))
@@ -244,14 +220,7 @@ def _new_season(
     visit.person.must_organise()
     previous = None
     if previous_id is not None:
-        with shared.db.reading() as session:
-            previous = season_info(session, previous_id)
-    return private(
-        shared,
-        "desk-new.html",
-        visit,
-        complaint,
-        previous=previous,
-        games=[(game, game_title(game)) for game in sorted(GAMES)],
-        groups=season_form.groups(previous),
-    )
+        previous = shared.read(season_info, previous_id)
+    games = [(game, game_title(game)) for game in sorted(GAMES)]
+    groups = season_form.groups(previous)
+    return private(shared, "desk-new.html", visit, complaint, previous=previous, games=games, groups=groups)

@@ -13,10 +13,8 @@ from fastapi import APIRouter, Response
 
 from deadheat.api.deps import Number, Shared
 from deadheat.api.pages.forms import Complaint, Posted, Submitted, Visit, Visiting, checked, posting, private
-from deadheat.api.pages.organiser.done import to_season
-from deadheat.api.pages.organiser.timetable import steps
-from deadheat.api.routes.season.season_files import declare
-from deadheat.api.schemas.seasons import SeasonFileRequest
+from deadheat.api.pages.organiser.season_form import steps, to_season
+from deadheat.api.routes.season.seasons import SeasonFileRequest, declare
 from deadheat.api.services import SITE, Services
 from deadheat.engine.games import GAMES
 from deadheat.league.database import now
@@ -34,14 +32,9 @@ def season_file(shared: Shared, visit: Visiting, season: Number = None) -> Respo
     return _page(shared, visit, season)
 
 
-def _again(complaint: Complaint, shared: Services, visit: Visit, posted: Posted, season: int | None) -> Response:
-    return _page(shared, visit, season, complaint, _sent(posted))
-
-
 @router.post("")
-@posting("file", _again)
+@posting("file", lambda posted, **given: _page(text=_sent(posted), **given))
 def declare_season(shared: Shared, posted: Submitted, season: Number = None) -> Response:
-    """Preview a file, or apply the previewed one."""
     text, apply = _sent(posted), "apply" in posted.fields
     asked = {"document": text, "preview": not apply, "bots": posted.fields.get("bots", "")}
     told = declare(shared, posted.visit.person, checked(SeasonFileRequest, asked), season)
@@ -59,7 +52,7 @@ def _sent(posted: Posted) -> str:
 def _page(
     shared: Services,
     visit: Visit,
-    season_id: int | None,
+    season: int | None,
     complaint: Complaint | None = None,
     text: str | None = None,
     told: Declared | None = None,
@@ -67,9 +60,9 @@ def _page(
     visit.person.must_organise()
     values: dict[str, Any] = {"season": None, "text": text or "", "told": told, "steps": ()}
     with shared.db.reading() as session:
-        if season_id is not None:
-            values["season"] = season_info(session, season_id)
-            values["text"] = season_as_file(session, visit.person, season_id) if text is None else text
+        if season is not None:
+            values["season"] = season_info(session, season)
+            values["text"] = season_as_file(session, visit.person, season) if text is None else text
         elif text is None:
             values["text"] = new_season(min(GAMES, key=lambda game: (2 not in GAMES[game].seats, game)), now(session))
         if told is not None:

@@ -1,7 +1,8 @@
-"""The form of a season's settings, which `league.terms` defines: fills it in and reads it.
+"""Parts of a season's page at the desk: the form of its settings, its timetable, and the confirmation of what was done.
 
-The form shows the present values: a new season's defaults, or another season's settings, so that people see what they
-send. An empty setting becomes none if it may be none, and otherwise does not change.
+`league.terms` defines the settings. The form shows the present values: a new season's defaults, or another season's
+settings, so that people see what they send. An empty setting becomes none if it may be none, and otherwise does not
+change.
 """
 
 from __future__ import annotations
@@ -12,11 +13,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
+from zoneinfo import ZoneInfo
 
-from deadheat.api.pages.forms import setting_label
-from deadheat.engine.language import _, gettext
-from deadheat.league.records.seasons import Season
-from deadheat.league.states import SeasonState
+from fastapi import Response
+
+from deadheat.api.pages.forms import onward, setting_label
+from deadheat.api.pages.render import instant
+from deadheat.engine.figures import away
+from deadheat.engine.language import N_, _, gettext
+from deadheat.league.records.seasons import DeclaredDate, Season
+from deadheat.league.states import SEASON_STEPS, SeasonState
 from deadheat.league.terms import TERMS, Group, Term
 
 SEATS = "seats"
@@ -26,7 +32,6 @@ LINES = frozenset({"stages"})
 """Lists whose members are too long to be side by side."""
 
 NAMED = re.compile("`([a-z_]+)`")
-"""The pattern of another setting's name in a description."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +54,10 @@ class Filled:
 
     @property
     def required(self) -> bool:
-        """Whether it must not be empty."""
         return not self.term.optional and self.term.name != SEATS
 
     @property
     def options(self) -> list[tuple[str, str]]:
-        """The options with their labels."""
         return [(value, gettext(label)) for value, label in self.term.setting.options.items()]
 
     @property
@@ -102,18 +105,12 @@ def read(fields: Mapping[str, str]) -> dict[str, Any]:
     return sent
 
 
-def divisions_text(season: Season) -> str:
-    """Return the divisions as they are typed: one a line, the highest first, each optionally with its most entries."""
-    return "\n".join(f"{one.name}, {one.size}" if one.size else one.name for one in season.divisions)
-
-
 def _division(line: str) -> dict[str, str]:
     name, _, size = line.partition(",")
     return {"name": name.strip()} | ({"size": size.strip()} if size.strip() else {})
 
 
 def _shown(name: str, value: object) -> str:
-    """Return a setting's value in the form."""
     match value:
         case None:
             return ""
@@ -127,3 +124,79 @@ def _shown(name: str, value: object) -> str:
             return ("\n" if name in LINES else ", ").join(value)
         case _:
             return str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A line of the timetable. `utc`: its date, or when it comes if it has none. `local` is empty if it is the same."""
+
+    label: str
+    at: datetime | None
+    utc: str
+    local: str
+    away: str
+    next: bool
+
+
+PAST = {f"dates.{step.date}": (state, step.past) for state, step in SEASON_STEPS.items()}
+"""The states that seasons reach by date, and the labels of these dates in the past, by their place in a file."""
+
+
+def steps(
+    dates: Sequence[DeclaredDate], timezone: str | None, now: datetime, reached: SeasonState = SeasonState.CLOSED
+) -> list[Step]:
+    """Return the lines for a reader at `now`, also in the time zone if it differs from UTC on any of the dates.
+    `reached`: the season's state; a date that has passed without effect keeps its label.
+    """
+    zone = ZoneInfo(timezone) if timezone else None
+    if zone is None or not any(date.at and date.at.astimezone(zone).utcoffset() for date in dates):
+        zone = None
+    coming = min((date.at for date in dates if date.at and date.at > now), default=None)
+    done = {path: past for path, (state, past) in PAST.items() if not state.is_after(reached)}
+    return [_step(date, zone, now, done, date.at is not None and date.at == coming) for date in dates]
+
+
+def _step(date: DeclaredDate, zone: ZoneInfo | None, now: datetime, done: Mapping[str, str], coming: bool) -> Step:
+    if date.at is None:
+        return Step(gettext(date.label), None, gettext(date.otherwise), "", "", next=False)
+    label = gettext(date.label if date.at > now else done.get(date.path, date.label))
+    local = f"{date.at.astimezone(zone):%Y-%m-%d %H:%M %Z}" if zone else ""
+    return Step(label, date.at, instant(date.at.astimezone(UTC)), local, away((date.at - now).total_seconds()), coming)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A sentence about what was done, and the part of the page that shows it; empty: the top."""
+
+    place: str
+    text: str
+
+
+STATE = "state"
+
+DONE: Mapping[str, Done] = {
+    "created": Done("", N_("The season was created. Nothing is played before it opens.")),
+    "changed": Done("", N_("The season is now as its file declares.")),
+    "saved": Done("settings", N_("The settings were saved.")),
+    "invited": Done("invitations", N_("The author was invited.")),
+    "uninvited": Done("invitations", N_("The author is no longer invited.")),
+    "entered": Done("entries", N_("The bot was entered.")),
+    "moved": Done("entries", N_("The bot is now in another division.")),
+    "withdraw": Done("entries", N_("The bot was withdrawn.")),
+    "disqualify": Done("entries", N_("The bot was disqualified.")),
+    "reinstate": Done("entries", N_("The bot was reinstated.")),
+}
+
+
+def done(word: str, state: SeasonState) -> Done | None:
+    """Return the confirmation for a season in that state, or None."""
+    if word == STATE and state in SEASON_STEPS:
+        return Done("", _("The season was %(becomes)s.", becomes=gettext(SEASON_STEPS[state].becomes)))
+    return DONE.get(word)
+
+
+def to_season(season_id: int, word: str, listing: str = "") -> Response:
+    """Redirect to a season's page, which confirms what was done. `listing`: the query of its list of entries."""
+    place = DONE[word].place if word in DONE else ""
+    query = f"{listing}&done={word}" if listing else f"?done={word}"
+    return onward(f"/desk/seasons/{season_id}{query}{place and f'#{place}'}")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import accumulate, pairwise
+from operator import attrgetter
 
 from deadheat.api.pages import render
 from deadheat.api.pages.pictures.charts import Mark, path
@@ -16,8 +17,6 @@ from deadheat.sandbox.attribution import MAX_STEAL_SHARE
 
 WIDTH, HEIGHT = 360, 120
 LEFT, RIGHT, TOP, BOTTOM = 40, 8, 10, 20
-"""The margins for the labels, in the same units."""
-
 MOST_MACHINES = 12
 """The most machines with a chart of their own; the table lists all."""
 
@@ -86,9 +85,11 @@ def timelines(moments: Sequence[Moment], until: datetime, hours: int, names: Map
     found = [
         chart(_("Matches that ended, per minute"), "", lambda some: _rate(some, lambda ran: ran.matches)),
         chart(_("Waiting series"), "", lambda some: some[-1].waiting),
-        chart(_("Void attempts"), "%", _void_percent, VOID_PERCENT),
+        chart(_("Void attempts"), "%", lambda some: _percent(some, "voids", "voids", "matches"), VOID_PERCENT),
         chart(_("Taken from bots, per minute"), "s", lambda some: _rate(some, lambda ran: ran.stolen_seconds)),
-        chart(_("Replies counted past the deadline"), "%", _saved_percent, SAVED_PERCENT),
+        chart(
+            _("Replies counted past the deadline"), "%", lambda some: _percent(some, "saved", "replies"), SAVED_PERCENT
+        ),
         chart(_("Worst wake-up delay"), "ms", lambda some: 1000 * _worst(some, lambda ran: ran.late_seconds), LATE_MS),
         chart(_("CPU steal"), "%", lambda some: 100 * _worst(some, lambda ran: ran.steal_share), 100 * MAX_STEAL_SHARE),
         chart(_("CPU load"), "%", lambda some: 100 * _worst(some, lambda ran: ran.busy_share)),
@@ -131,13 +132,8 @@ def _worst(some: Sequence[Moment], figure: Callable[[Ran], float]) -> float:
     return max((figure(ran) for moment in some for ran in moment.machines.values()), default=0.0)
 
 
-def _void_percent(some: Sequence[Moment]) -> float:
-    voids = _total(some, lambda ran: ran.voids)
-    return 100 * voids / ((voids + _total(some, lambda ran: ran.matches)) or 1)
-
-
-def _saved_percent(some: Sequence[Moment]) -> float:
-    return 100 * _total(some, lambda ran: ran.saved) / (_total(some, lambda ran: ran.replies) or 1)
+def _percent(some: Sequence[Moment], part: str, *whole: str) -> float:
+    return 100 * _total(some, attrgetter(part)) / (sum(_total(some, attrgetter(name)) for name in whole) or 1)
 
 
 def drawn(

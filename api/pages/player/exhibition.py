@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -23,44 +23,59 @@ from fastapi.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
 from deadheat.api.deps import Id, Number, Shared
-from deadheat.api.exhibitions import advice_of, moves_of, told_of, told_table, untimed, untimed_document
-from deadheat.api.pages.forms import (
-    Complaint,
-    Posted,
-    Present,
-    Submitted,
-    Visit,
-    Visiting,
-    attempt,
-    onward,
-    posting,
-    private,
-    sign_in_first,
-)
-from deadheat.api.pages.player.turns import seats_differ, turn_of
-from deadheat.api.pages.texts.markdown import rules_address, rules_for_people
+from deadheat.api.edge.rates import Streams
+from deadheat.api.pages import forms
+from deadheat.api.pages.texts.docs import rules_address, rules_for_people
+from deadheat.api.routes.exhibitions import MAX_MOVES, advice_of, told_of, told_table, untimed, untimed_document
+from deadheat.api.routes.replays import transcript_of
 from deadheat.api.services import Services
-from deadheat.api.streams import Streams
 from deadheat.engine.advice import ADVISERS
+from deadheat.engine.core import Seat
 from deadheat.engine.figures import counted
 from deadheat.engine.games import GAMES
+from deadheat.engine.games.folder import Parts, folders
+from deadheat.engine.games.forms import Fields, Form, State, Turn, Unfilled
 from deadheat.engine.games.variants import rules
-from deadheat.engine.language import _, language
-from deadheat.engine.scenes import Scene, document_so_far, scenes_so_far
+from deadheat.engine.language import _, gettext, language
+from deadheat.engine.scenes import Scene, document_so_far, scenes, scenes_so_far
 from deadheat.league.database import now
-from deadheat.league.errors import NotFound
+from deadheat.league.errors import IllegalMove, NotFound
 from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.jobs import exhibitions
 from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
-from deadheat.league.service.jobs.exhibitions import ExhibitionInfo, Table
+from deadheat.league.service.jobs.exhibitions import Table
 from deadheat.league.service.views.news import ready_bots
 from deadheat.league.states import UNFINISHED
+
+FORMS: Mapping[str, Mapping[str, Form]] = Parts("forms", "FORMS")
+
+
+def seats_differ(game: str) -> str | None:
+    """See `GameFolder`; in the reader's language. If the game is not installed here, people may choose a seat."""
+    known = folders().get(game)
+    return known.seats_differ and gettext(known.seats_differ) if known else ""
+
+
+def turn_of(game: str, prompt: str, state: State, seat: Seat) -> Turn:
+    """Return the form for the prompt. Its `line` raises IllegalMove."""
+    command = "TURN" if prompt.startswith("{") else prompt.split(" ", 1)[0]
+    form = FORMS.get(game, {}).get(command)
+    if form is None or not (folders()[game].path / "turns.html").is_file():
+        return Turn("line", lambda fields: fields.get("line", ""))
+    turn = form(prompt, state, seat)
+
+    def line(fields: Fields) -> str:
+        try:
+            return turn.line(fields)
+        except Unfilled as unfilled:
+            raise IllegalMove(str(unfilled)) from None
+
+    return replace(turn, line=line)
+
 
 router = APIRouter()
 
 LISTED = 12
-"""The most bots of a game, and matches of the visitor, in a list."""
-
 ANY, LAST = "any", "last"
 """The choices of no particular seat, so that one is drawn, and of the one after all copies."""
 
@@ -75,56 +90,46 @@ WAIT_SECONDS = 1.0
 
 
 @router.get("/play")
-def choose(shared: Shared, request: Request, visit: Present, bot: Number = None) -> Response:
+def choose(shared: Shared, request: Request, visit: forms.Present, bot: Number = None) -> Response:
     """Show everyone the bots against which one can play, and signed-in visitors the form to take a seat."""
     if visit is None and bot is not None:
-        raise sign_in_first(request, shared)
+        raise forms.sign_in_first(request, shared)
     return _choose(shared, visit, bot)
 
 
-def _choose_again(complaint: Complaint, shared: Services, visit: Visit, posted: Posted) -> Response:
-    return _choose(shared, visit, _bot(posted), complaint)
-
-
 @router.post("/play")
-@posting("sit", _choose_again)
-def sit(shared: Shared, posted: Submitted) -> Response:
-    """Take a seat."""
+@forms.posting("sit", lambda posted, **given: _choose(bot_id=_bot(posted), **given))
+def sit(shared: Shared, posted: forms.Submitted) -> Response:
     opponents, place = _count(posted.fields.get("copies", "")), posted.fields.get("seat", "")
     seat = None if place == ANY else opponents if place == LAST else _count(place) - 1
-    with shared.db.transaction() as session:
-        exhibition_id = exhibitions.take_seat(session, posted.visit.person, _bot(posted), opponents, seat)
+    exhibition_id = shared.change(exhibitions.take_seat, posted.visit.person, _bot(posted), opponents, seat)
     shared.nudge(EXHIBITIONS, exhibition_id)
-    return onward(f"/play/{exhibition_id}")
+    return forms.onward(f"/play/{exhibition_id}")
 
 
 @router.get("/play/{exhibition_id}")
-def exhibition(shared: Shared, request: Request, visit: Present, exhibition_id: Id) -> Response:
-    """Show the visitor's own table, or a finished match."""
-    with shared.db.reading() as session:
-        info = exhibitions.exhibition(session, exhibition_id)
+def exhibition(shared: Shared, request: Request, visit: forms.Present, exhibition_id: Id) -> Response:
+    info = shared.read(exhibitions.exhibition, exhibition_id)
     if visit is None and info.state in UNFINISHED:  # this may be its player, who has signed out since
-        raise sign_in_first(request, shared)
+        raise forms.sign_in_first(request, shared)
     return _page(shared, visit, exhibition_id)
 
 
 @router.post("/play/{exhibition_id}")
-async def move(shared: Shared, posted: Submitted, exhibition_id: Id) -> Response:
+async def move(shared: Shared, posted: forms.Submitted, exhibition_id: Id) -> Response:
     made: list[str] = []
     act = partial(_move, shared, posted, exhibition_id, made)
-    again = partial(_page_again, shared, posted.visit, exhibition_id)
-    answer = await run_in_threadpool(attempt, "move", posted.fields, act, again)
+
+    def again(complaint: forms.Complaint) -> Response:  # a move that the rules refuse is not an error of the page
+        return _page(shared, posted.visit, exhibition_id, replace(complaint, status=200))
+
+    answer = await run_in_threadpool(forms.attempt, "move", posted.fields, act, again)
     for version in made:
         await _wait_for_the_bot(shared, posted.visit, exhibition_id, version)
     return answer
 
 
-def _page_again(shared: Services, visit: Visit, exhibition_id: int, complaint: Complaint) -> Response:
-    # A move that the rules refuse is not an error of the page.
-    return _page(shared, visit, exhibition_id, replace(complaint, status=200))
-
-
-def _move(shared: Services, posted: Posted, exhibition_id: int, made: list[str]) -> Response:
+def _move(shared: Services, posted: forms.Posted, exhibition_id: int, made: list[str]) -> Response:
     """Make a move. If it changes the table, add the table's new version to `made`."""
     number, person = posted.fields.get("turn", ""), posted.visit.person
     with shared.db.transaction() as session:
@@ -136,21 +141,18 @@ def _move(shared: Services, posted: Posted, exhibition_id: int, made: list[str])
             line = turn_of(table.info.game, prompt, state, table.info.seat).line(posted.fields)
             exhibitions.answer(session, person, exhibition_id, table.turn, line)
             made += {exhibitions.table_version(session, person, exhibition_id)} - {table.version}
-    return onward(f"/play/{exhibition_id}")  # if the form was out of date, the page shows the current question
+    return forms.onward(f"/play/{exhibition_id}")  # if the form was out of date, the page shows the current question
 
 
 @router.post("/play/{exhibition_id}/resign")
-def resign(shared: Shared, posted: Submitted, exhibition_id: Id) -> Response:
-    with shared.db.transaction() as session:
-        exhibitions.resign(session, posted.visit.person, exhibition_id)
-    return onward(f"/play/{exhibition_id}")
+def resign(shared: Shared, posted: forms.Submitted, exhibition_id: Id) -> Response:
+    shared.change(exhibitions.resign, posted.visit.person, exhibition_id)
+    return forms.onward(f"/play/{exhibition_id}")
 
 
 @router.get("/play/{exhibition_id}/document")
-def document(shared: Shared, visit: Visiting, exhibition_id: Id) -> Response:
-    """Return the viewer's document for the visitor's own table."""
-    with shared.db.reading() as session:
-        table = exhibitions.table(session, visit.person, exhibition_id)
+def document(shared: Shared, visit: forms.Visiting, exhibition_id: Id) -> Response:
+    table = shared.read(exhibitions.table, visit.person, exhibition_id)
     game = rules(table.info.game, table.info.variant)
     match = None
     if table.match is not None:
@@ -160,7 +162,7 @@ def document(shared: Shared, visit: Visiting, exhibition_id: Id) -> Response:
 
 
 @router.get("/play/{exhibition_id}/events")
-async def events(shared: Shared, request: Request, visit: Visiting, exhibition_id: Id) -> StreamingResponse:
+async def events(shared: Shared, request: Request, visit: forms.Visiting, exhibition_id: Id) -> StreamingResponse:
     """Open a stream that reports changes of the visitor's own table."""
     tables: Tables = request.app.state.tables
     await run_in_threadpool(_version, shared, visit, exhibition_id)
@@ -177,7 +179,9 @@ class Tables:
     def __init__(self) -> None:
         self.streams = Streams(MOST_STREAMS, retry_seconds=5)
 
-    async def stream(self, shared: Services, request: Request, visit: Visit, exhibition_id: int) -> AsyncIterator[str]:
+    async def stream(
+        self, shared: Services, request: Request, visit: forms.Visit, exhibition_id: int
+    ) -> AsyncIterator[str]:
         """Yield the table's version whenever it changes."""
         with self.streams.taken(request):
             yield "retry: 2000\n\n"
@@ -190,7 +194,7 @@ class Tables:
                 await asyncio.sleep(LOOK_SECONDS)
 
 
-async def _wait_for_the_bot(shared: Services, visit: Visit, exhibition_id: int, before: str) -> None:
+async def _wait_for_the_bot(shared: Services, visit: forms.Visit, exhibition_id: int, before: str) -> None:
     """Wait a moment for the bot, which usually answers in time for the next page. No thread waits."""
     ends = time.monotonic() + WAIT_SECONDS
     while time.monotonic() < ends:
@@ -199,9 +203,8 @@ async def _wait_for_the_bot(shared: Services, visit: Visit, exhibition_id: int, 
         await asyncio.sleep(WAIT_SECONDS / 20)
 
 
-def _version(shared: Services, visit: Visit, exhibition_id: int) -> str:
-    with shared.db.reading() as session:
-        return exhibitions.table_version(session, visit.person, exhibition_id)
+def _version(shared: Services, visit: forms.Visit, exhibition_id: int) -> str:
+    return shared.read(exhibitions.table_version, visit.person, exhibition_id)
 
 
 def tables(game: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
@@ -216,7 +219,7 @@ def tables(game: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     return copies, [(ANY, _("any seat")), *numbered]
 
 
-def _bot(posted: Posted) -> int:
+def _bot(posted: forms.Posted) -> int:
     bot = posted.fields.get("bot", "")
     return int(bot) if bot.isdecimal() and len(bot) < 10 else 0
 
@@ -226,29 +229,26 @@ def _count(word: str) -> int:
     return int(word) if word.isascii() and word.isdecimal() and len(word) < 3 else 0
 
 
-def _choose(shared: Services, visit: Visit | None, bot_id: int | None, complaint: Complaint | None = None) -> Response:
+def _choose(
+    shared: Services, visit: forms.Visit | None, bot_id: int | None, complaint: forms.Complaint | None = None
+) -> Response:
     with shared.db.reading() as session:
         bot = bot_info(session, bot_id) if bot_id else None
-        games = [(game, ready_bots(session, game, LISTED)) for game in sorted(GAMES)]
-        mine = [] if visit is None else exhibitions.exhibitions_of(session, visit.person, LISTED)
-        open_id = None if visit is None else exhibitions.open_of(session, visit.person)
-    return private(
-        shared,
-        "play.html",
-        visit,
-        complaint,
-        bot=bot,
-        rules=None if bot is None else rules_address(bot.game),
-        choices=None if bot is None else tables(bot.game),
-        seats_differ=None if bot is None else seats_differ(bot.game),
-        games=games,
-        mine=mine,
-        open_id=open_id,
-        move_seconds=shared.settings.exhibition_move_seconds,
-    )
+        values = {
+            "rules": None if bot is None else rules_address(bot.game),
+            "choices": None if bot is None else tables(bot.game),
+            "seats_differ": None if bot is None else seats_differ(bot.game),
+            "games": [(game, ready_bots(session, game, LISTED)) for game in sorted(GAMES)],
+            "mine": [] if visit is None else exhibitions.exhibitions_of(session, visit.person, LISTED),
+            "open_id": None if visit is None else exhibitions.open_of(session, visit.person),
+            "move_seconds": shared.settings.exhibition_move_seconds,
+        }
+    return forms.private(shared, "play.html", visit, complaint, bot=bot, **values)
 
 
-def _page(shared: Services, visit: Visit | None, exhibition_id: int, complaint: Complaint | None = None) -> Response:
+def _page(
+    shared: Services, visit: forms.Visit | None, exhibition_id: int, complaint: forms.Complaint | None = None
+) -> Response:
     with shared.db.reading() as session:
         info = exhibitions.exhibition(session, exhibition_id)
         if info.state in UNFINISHED:
@@ -257,44 +257,31 @@ def _page(shared: Services, visit: Visit | None, exhibition_id: int, complaint: 
             # Read the table at the same instant: it would never learn that a match ended in between.
             table = exhibitions.table(session, visit.person, exhibition_id)
             return _table(shared, visit, table, now(session), complaint)
-    return _over(shared, visit, info)
+    transcript = transcript_of(shared, info)
+    values = {
+        "rules": rules_address(info.game),
+        "told": told_of(info, visit is not None and visit.person.id == info.user_id),
+        "moves": untimed(scenes(transcript, info.names)[:MAX_MOVES], info) if transcript else [],
+        "advice": advice_of(shared, info),
+        "adviser": ADVISERS.get(info.game),
+    }
+    return forms.private(shared, "exhibition.html", visit, None, info=info, table=None, turn=None, **values)
 
 
-def _table(shared: Services, visit: Visit, table: Table, at: datetime, complaint: Complaint | None) -> Response:
+def _table(
+    shared: Services, visit: forms.Visit, table: Table, at: datetime, complaint: forms.Complaint | None
+) -> Response:
     info = table.info
     moves: list[Scene] = []
     if table.match is not None:
         moves = untimed(scenes_so_far(rules(info.game, info.variant), table.match, info.names), info)
     turn = turn_of(info.game, table.prompt, moves[-1].state, info.seat) if table.prompt and moves else None
-    return private(
-        shared,
-        "exhibition.html",
-        visit,
-        complaint,
-        info=info,
-        table=table,
-        turn=turn,
-        seconds_left=table.deadline_at and round((table.deadline_at - at).total_seconds()),
-        rules=rules_address(info.game),
-        played_by=rules_for_people(info.game, language()),
-        told=told_table(table),
-        moves=moves,
-        recent=moves[-RECENT - info.seats :],
-    )
-
-
-def _over(shared: Services, visit: Visit | None, info: ExhibitionInfo) -> Response:
-    return private(
-        shared,
-        "exhibition.html",
-        visit,
-        None,
-        info=info,
-        table=None,
-        turn=None,
-        rules=rules_address(info.game),
-        told=told_of(info, visit is not None and visit.person.id == info.user_id),
-        moves=moves_of(shared, info),
-        advice=advice_of(shared, info),
-        adviser=ADVISERS.get(info.game),
-    )
+    values = {
+        "seconds_left": table.deadline_at and round((table.deadline_at - at).total_seconds()),
+        "rules": rules_address(info.game),
+        "played_by": rules_for_people(info.game, language()),
+        "told": told_table(table),
+        "moves": moves,
+        "recent": moves[-RECENT - info.seats :],
+    }
+    return forms.private(shared, "exhibition.html", visit, complaint, info=info, table=table, turn=turn, **values)

@@ -1,36 +1,114 @@
-"""Seasons: organisers run them, and everyone can see them."""
+"""Seasons: everyone can see them, and organisers run them, by settings or by a file."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, Query, Response
-from pydantic import Field
+from pydantic import ConfigDict, Field, model_validator
 
-from deadheat.api.deps import Asker, Id, Shared, UserName
+from deadheat.api.deps import REFUSED, Asker, Id, Shared, UserName
 from deadheat.api.schemas import base
-from deadheat.api.schemas import seasons as schemas
-from deadheat.league.records.seasons import Season, SeasonDetail, Unfinished
+from deadheat.api.schemas.base import Input, Items, RowId
+from deadheat.api.services import Services
+from deadheat.engine.games import GAMES
+from deadheat.league.records.forecasts import Forecast
+from deadheat.league.records.seasons import Declared, Season, SeasonDetail, Unfinished
+from deadheat.league.season_file import MAX_CHARACTERS
 from deadheat.league.service.course import states
 from deadheat.league.service.course.finals import finals_progress
 from deadheat.league.service.course.open_matters import season_unfinished
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations.views import stages_of
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.rankings.publishing import note_archive
 from deadheat.league.service.seasons import seasons as league_seasons
 from deadheat.league.service.seasons.admission import invite_to_season, invited_to_season, uninvite_from_season
+from deadheat.league.service.seasons.declared import apply_file, preview_file, season_as_file, season_as_public_file
 from deadheat.league.service.seasons.divisions import change_divisions
 from deadheat.league.service.seasons.seasons import edit_season, season_info, season_progress, seasons
+from deadheat.league.service.views.forecasts import season_forecast
+from deadheat.league.states import SeasonState
+from deadheat.league.terms import MAX_DIVISIONS, DivisionName, DivisionSize, SeasonName, Terms
+
+Bots = Annotated[int, Field(ge=2, le=100_000)]
+
+
+class DivisionRequest(Input):
+    """A part of the field."""
+
+    name: DivisionName = Field(examples=["First"])
+    size: DivisionSize | None = Field(default=None, description="Maximum number of entries; null: unlimited.")
+
+
+class SeasonRequest(Terms, Input):
+    """A new season. With `previous_id` it continues that one and copies its settings, divisions and entries."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [
+                {"required": [name], "properties": {name: {"type": kind}}}
+                for name, kind in (("game", "string"), ("previous_id", "integer"))
+            ],
+            "examples": [{"name": "Winter 2026", "game": next(iter(GAMES))}],
+        }
+    )
+
+    name: SeasonName = Field(examples=["Winter 2026"])
+    game: str | None = Field(default=None, max_length=64)
+    previous_id: RowId | None = Field(default=None, description="A closed season whose standings are published.")
+    divisions: list[DivisionRequest] = Field(
+        default=[], max_length=MAX_DIVISIONS, description="Highest first; empty: a single one of any size."
+    )
+
+    @model_validator(mode="after")
+    def _has_a_game(self) -> Self:
+        if self.game is None and self.previous_id is None:
+            raise ValueError("a season needs a game, or a season to continue")
+        return self
+
+
+class SeasonChange(Terms, Input):
+    """Changes to the state, the settings, or both (settings first)."""
+
+    name: SeasonName | None = None
+    state: SeasonState | None = None
+    divisions: list[DivisionRequest] | None = Field(
+        default=None,
+        max_length=MAX_DIVISIONS,
+        description="Highest first; empty: a single one. They are fixed once the season opens.",
+    )
+    force: bool = Field(default=False, description="Close it even if something in it is open.")
+
+
+class ArchiveRequest(Input):
+    """The hash of a season's archive."""
+
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+
+
+class SeasonFileRequest(Input):
+    """A season's file, as text."""
+
+    document: str = Field(max_length=MAX_CHARACTERS, description="TOML (docs/organisers.md).")
+    preview: bool = Field(default=False, description="Check it and say what would change, but change nothing.")
+    bots: Bots | None = Field(default=None, description="With `preview`: how many bots the forecast assumes.")
+
+
+class Invited(Items[str]):
+    """Authors invited to a season."""
+
 
 router = APIRouter(prefix="/v1/seasons", tags=["seasons"])
 
 
 @router.post("", status_code=201, responses={401: {}, 403: {}, 404: {}, 409: {}, 422: {}})
-def create_season(shared: Shared, asker: Asker, body: schemas.SeasonRequest, response: Response) -> Season:
+def create_season(shared: Shared, asker: Asker, body: SeasonRequest, response: Response) -> Season:
     """Create a scheduled season. Organisers only."""
     given = body.model_dump(exclude_unset=True, exclude={"divisions"})
     divisions = [(division.name, division.size) for division in body.divisions]
-    with shared.db.transaction() as session:
-        season = league_seasons.create_season(session, asker, divisions=divisions, **given)
+    season = shared.change(league_seasons.create_season, asker, divisions=divisions, **given)
     response.headers["Location"] = f"/v1/seasons/{season.id}"
     return season
 
@@ -47,8 +125,7 @@ class SeasonChoice(base.Query):
 @router.get("", responses={404: {}})
 def list_seasons(shared: Shared, chosen: Annotated[SeasonChoice, Query()]) -> base.Items[Season]:
     """List all seasons, the newest first."""
-    with shared.db.reading() as session:
-        return base.Items[Season](items=seasons(session, author=chosen.author, with_results=chosen.results))
+    return base.Items[Season](items=shared.read(seasons, author=chosen.author, with_results=chosen.results))
 
 
 @router.get("/{season_id}", responses={404: {}})
@@ -68,7 +145,7 @@ def get_season(shared: Shared, season_id: Id) -> SeasonDetail:
 
 
 @router.patch("/{season_id}", responses={401: {}, 403: {}, 404: {}, 409: {}, 422: {}})
-def change_season(shared: Shared, asker: Asker, season_id: Id, body: schemas.SeasonChange) -> Season:
+def change_season(shared: Shared, asker: Asker, season_id: Id, body: SeasonChange) -> Season:
     """Change settings that may still change; open, freeze or close the season, or begin its finals. Organisers only.
 
     Closing drops series that have not begun. Those in progress still count, and the standings are published when they
@@ -86,21 +163,80 @@ def change_season(shared: Shared, asker: Asker, season_id: Id, body: schemas.Sea
 
 
 @router.get("/{season_id}/invitations", responses={401: {}, 403: {}, 404: {}})
-def list_invited(shared: Shared, asker: Asker, season_id: Id) -> schemas.Invited:
+def list_invited(shared: Shared, asker: Asker, season_id: Id) -> Invited:
     """List the authors invited to a season with `admission=invited`. Organisers only."""
-    with shared.db.reading() as session:
-        return schemas.Invited(items=invited_to_season(session, asker, season_id))
+    return Invited(items=shared.read(invited_to_season, asker, season_id))
 
 
 @router.put("/{season_id}/invitations/{name}", responses={401: {}, 403: {}, 404: {}})
-def invite(shared: Shared, asker: Asker, season_id: Id, name: UserName) -> schemas.Invited:
+def invite(shared: Shared, asker: Asker, season_id: Id, name: UserName) -> Invited:
     """Invite an author. Organisers only."""
-    with shared.db.transaction() as session:
-        return schemas.Invited(items=invite_to_season(session, asker, season_id, name))
+    return Invited(items=shared.change(invite_to_season, asker, season_id, name))
 
 
 @router.delete("/{season_id}/invitations/{name}", responses={401: {}, 403: {}, 404: {}})
-def uninvite(shared: Shared, asker: Asker, season_id: Id, name: UserName) -> schemas.Invited:
+def uninvite(shared: Shared, asker: Asker, season_id: Id, name: UserName) -> Invited:
     """Remove an author from the list; this ends no entry. Organisers only."""
-    with shared.db.transaction() as session:
-        return schemas.Invited(items=uninvite_from_season(session, asker, season_id, name))
+    return Invited(items=shared.change(uninvite_from_season, asker, season_id, name))
+
+
+files_router = APIRouter(prefix="/v1", tags=["seasons"])
+
+TOML = "application/toml"
+A_SEASON: Mapping[str, Any] = {"content": {TOML: {"schema": {"type": "string"}}}}
+
+
+class Reckoned(base.Query):
+    """The assumptions of a forecast."""
+
+    bots: Bots | None = Field(None, description="How many bots; left out: those that have entered.")
+
+
+@files_router.post("/season-files", responses={401: {}, 403: {}, 404: {}, 409: {}, 422: {}})
+def create_from_file(shared: Shared, asker: Asker, body: SeasonFileRequest) -> Declared:
+    """Create a season from a file, or preview it. Organisers only."""
+    return declare(shared, asker, body, None)
+
+
+@files_router.put("/seasons/{season_id}/file", responses={401: {}, 403: {}, 404: {}, 409: {}, 422: {}})
+def change_by_file(shared: Shared, asker: Asker, season_id: Id, body: SeasonFileRequest) -> Declared:
+    """Change a season to what a file declares, or preview the changes. Organisers only."""
+    return declare(shared, asker, body, season_id)
+
+
+@files_router.post("/seasons/{season_id}/archives", status_code=204, responses={**REFUSED, 422: {}})
+def note(shared: Shared, asker: Asker, season_id: Id, body: ArchiveRequest) -> None:
+    """Record the hash of a closed season's archive in the audit log. Organisers only."""
+    shared.change(note_archive, asker, season_id, body.sha256)
+
+
+@files_router.get(
+    "/seasons/{season_id}/file", response_class=Response, responses={200: {**A_SEASON}, 401: {}, 403: {}, 404: {}}
+)
+def get_file(shared: Shared, asker: Asker, season_id: Id) -> Response:
+    """Return the file that declares the season as it is. Organisers only."""
+    return _file(shared.read(season_as_file, asker, season_id), season_id)
+
+
+@files_router.get("/seasons/{season_id}/season.toml", response_class=Response, responses={200: {**A_SEASON}, 404: {}})
+def get_public_file(shared: Shared, season_id: Id) -> Response:
+    """Return the file that declares the season as it is, without the list of invited authors. For everyone."""
+    return _file(shared.read(season_as_public_file, season_id), season_id)
+
+
+def _file(text: str, season_id: int) -> Response:
+    headers = {"Content-Disposition": f'attachment; filename="season-{season_id}.toml"', "Cache-Control": "no-store"}
+    return Response(text, headers=headers, media_type=TOML)
+
+
+@files_router.get("/seasons/{season_id}/forecast", responses={401: {}, 403: {}, 404: {}, 422: {}})
+def get_forecast(shared: Shared, asker: Asker, season_id: Id, chosen: Annotated[Reckoned, Query()]) -> Forecast:
+    """Forecast when the season's evaluations will be done, and whether there are enough machines. Organisers only."""
+    return shared.read(season_forecast, asker, season_id, chosen.bots)
+
+
+def declare(shared: Services, asker: Person, body: SeasonFileRequest, season_id: int | None) -> Declared:
+    """Preview or apply a file. `season_id` None: create a season."""
+    if body.preview:
+        return shared.read(preview_file, asker, body.document, season_id, body.bots)
+    return shared.change(apply_file, asker, body.document, season_id)

@@ -1,5 +1,5 @@
 // Moves made on the board itself. The form is still what is sent: tapping, dragging and stepping fill in its fields
-// with legal values only, because the server offers no others (api/pages/player/turns). Meanwhile it is a bar at the
+// with legal values only, because the server offers no others (api/pages/player/exhibition). Meanwhile it is a bar at the
 // bottom of the window, so that the button is always in sight; what only repeats the board has the class `repeats` in
 // the game's turns.html, and is hidden. A game's module is `web/moves.js` in its folder, whose address the page gives in
 // data-moves. It may import this module and replay-draw.js, and exports `hands`: by kind of turn, hand(form, stage,

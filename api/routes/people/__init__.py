@@ -1,1 +1,0 @@
-"""Accounts, their secrets, teams and notices."""
