@@ -1,7 +1,5 @@
 """The sentences about the figures beside a ranking, from the JSON of a ranking or of `deadheat rate`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

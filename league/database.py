@@ -24,8 +24,6 @@ If the other end of a connection disappears silently, TCP keeps trying for a qua
 worker, so the kernel gives up after `SILENCE_SECONDS`, which is an error like any other.
 """
 
-from __future__ import annotations
-
 import json
 import secrets
 import sqlite3

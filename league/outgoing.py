@@ -5,8 +5,6 @@ reach (the database, the broker, a cloud's metadata, printers) must stay out of 
 be public, including embedded ones (IPv4 in IPv6, 6to4, Teredo; NAT64's are reserved, and refused).
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network

@@ -6,8 +6,6 @@ stranger run programs on the host are refused in development, too. The next rele
 finds; until then production only warns.
 """
 
-from __future__ import annotations
-
 import ipaddress
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -21,8 +21,6 @@ Sources: Wald, Sequential Analysis (1947); M. Van den Bergh, "The Generalized Se
 maximum under a given mean) and "Comments on normalized Elo", section 4 (under a given mean over deviation).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ A state changes only through a compare-and-set in the database whose pair of sta
 a transition.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -152,7 +150,7 @@ class SeasonState(StrEnum):
         """Whether the ladder is over, with its panels and evaluations."""
         return all(self.is_after(state) for state in SeasonState if During.LADDER in state.during)
 
-    def is_after(self, other: SeasonState) -> bool:
+    def is_after(self, other: "SeasonState") -> bool:
         """Return whether seasons reach this state later than the other. The states are listed in order."""
         states = tuple(SeasonState)
         return states.index(self) > states.index(other)

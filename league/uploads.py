@@ -1,7 +1,5 @@
 """Turns a stranger's bytes into a buildable upload: recognises, checks and stores it before any row is written."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from typing import BinaryIO

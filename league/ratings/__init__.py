@@ -23,8 +23,6 @@ matter, and removing a result and restoring it restores every figure.
 `table` puts the parts together; `jsonl` reads logs from files. Readers find the method in docs/ratings.md.
 """
 
-from __future__ import annotations
-
 from deadheat.league.ratings.bradley_terry import NoRating
 from deadheat.league.ratings.log import Games, Log, log_of
 from deadheat.league.ratings.performance import Performance, performances

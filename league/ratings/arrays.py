@@ -1,7 +1,5 @@
 """Names for the array types of this package. The shapes are in the docstrings of the other modules."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

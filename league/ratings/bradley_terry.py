@@ -1,7 +1,5 @@
 """Bradley and Terry's model of paired comparisons with Gaussian priors: the posterior and its maximum."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -5,8 +5,6 @@ expected one. Clusters are independent of each other, whatever happens inside, s
 estimates the variance of the whole score.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -66,7 +64,10 @@ def score_variance(tables: Sequence[Tables], strengths: Vector, ranks: Ranks, es
         strangers[alike.clusters[strange]] = True
         found += outer_products(alike.players[~strange], alike.scores[~strange], players)
     modelled = strangers[clusters.cluster]
-    wider = np.where(clusters.shared, _dispersion_of_groups(clusters), 1.0)
+    groups = ((alike, clusters.shared[alike.clusters]) for alike in clusters.scored)
+    squares = sum(float(np.sum(alike.scores[shared] ** 2)) for alike, shared in groups)
+    promised = 2 * float(clusters.curvature[clusters.shared[clusters.cluster]].sum())
+    wider = np.where(clusters.shared, max(1.0, squares / promised) if promised > 0 else 1.0, 1.0)
     rooted = np.sqrt((clusters.curvature * wider[clusters.cluster])[modelled])
     ends = np.column_stack([clusters.one[modelled], clusters.other[modelled]])
     return found + outer_products(ends, np.column_stack([rooted, -rooted]), players)
@@ -77,14 +78,6 @@ def overdispersion(tables: Tables, strengths: Vector, ranks: Ranks) -> float:
     clusters = _clusters([tables], strengths, ranks)
     promised = 2 * clusters.curvature.sum() / table_factor(tables.seats, ranks)
     return max(LEAST_DISPERSION, sum(float(np.sum(alike.scores**2)) for alike in clusters.scored) / float(promised))
-
-
-def _dispersion_of_groups(clusters: _Clusters) -> float:
-    """Return the squared scores of the groups, divided by the value that their curvature predicts; at least 1."""
-    groups = ((alike, clusters.shared[alike.clusters]) for alike in clusters.scored)
-    squares = sum(float(np.sum(alike.scores[shared] ** 2)) for alike, shared in groups)
-    promised = 2 * float(clusters.curvature[clusters.shared[clusters.cluster]].sum())
-    return max(1.0, squares / promised) if promised > 0 else 1.0
 
 
 def _clusters(parts: Sequence[Tables], strengths: Vector, ranks: Ranks) -> _Clusters:

@@ -22,8 +22,6 @@ else's error. The field is everyone connected by games or a chain of versions; a
 has the error of its prior.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -64,8 +62,17 @@ def spread_of(posterior: Posterior, strengths: Vector, tables: Sequence[Tables],
         apart = replace(posterior, pairs=pairs_of(independent, ranks, posterior.players))
         factor = _sandwich(posterior, apart, strengths, clustered, ranks, established)
     else:
-        factor = _from_curvature(posterior, strengths, established)
-    return Spread(factor, _errors_around_the_field(factor, posterior.fields(), games))
+        information, factors = _information(posterior, strengths, established)
+        factor = Cholesky.of(posterior.precision(information / factors)).inverse()
+    # The error of the distance to the mean m of a player's own field, weighted by games: the length of f - m, for row f
+    # of the factor.
+    fields = posterior.fields()
+    variances = np.einsum("ij,ij->i", factor, factor)
+    for field in np.unique(fields[games > 0]):
+        members = np.flatnonzero(fields == field)
+        mean = np.bincount(members, games[members] / games[members].sum(), minlength=len(games)) @ factor
+        variances[members] += mean @ mean - 2 * (factor @ mean)[members]
+    return Spread(factor, np.asarray(np.sqrt(variances), np.float64))
 
 
 def dispersion(pairs: Pairs, expected: Vector) -> float:
@@ -104,12 +111,6 @@ def _information(posterior: Posterior, strengths: Vector, established: Bools) ->
     return pairs.games * expected * (1 - expected), factors
 
 
-def _from_curvature(posterior: Posterior, strengths: Vector, established: Bools) -> Matrix:
-    """Return a factor of the inverse of the curvature, in which the data's part is divided by the dispersion."""
-    information, factors = _information(posterior, strengths, established)
-    return Cholesky.of(posterior.precision(information / factors)).inverse()
-
-
 def _sandwich(
     posterior: Posterior,
     apart: Posterior,
@@ -126,16 +127,3 @@ def _sandwich(
     diagonal = np.einsum("ii->i", score)
     diagonal += RIDGE * diagonal.mean()
     return curvature.solve(Cholesky.of(score).upper.T)
-
-
-def _errors_around_the_field(factor: Matrix, fields: Ints, games: Ints) -> Vector:
-    """Return standard errors, (players,), of the distance to the mean of a player's own field, weighted by games.
-
-    For row f of the factor, and the mean m of the rows of its field, this is the length of f - m.
-    """
-    variances = np.einsum("ij,ij->i", factor, factor)
-    for field in np.unique(fields[games > 0]):
-        members = np.flatnonzero(fields == field)
-        mean = np.bincount(members, games[members] / games[members].sum(), minlength=len(games)) @ factor
-        variances[members] += mean @ mean - 2 * (factor @ mean)[members]
-    return np.asarray(np.sqrt(variances), np.float64)

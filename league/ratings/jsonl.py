@@ -5,8 +5,6 @@ as many whole numbers: smaller is better, equal is a tie. The group, text or a w
 `"rated": false` is not a result (everybody at the table lost by a fault) and is skipped. Other fields are ignored.
 """
 
-from __future__ import annotations
-
 import json
 from array import array
 from collections.abc import Iterable

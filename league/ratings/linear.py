@@ -4,8 +4,6 @@ numpy factors a positive definite matrix but solves no triangular system, and a 
 the systems are solved in blocks: the blocks on the factor's diagonal are inverted once, and the rest is multiplication.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -28,7 +26,7 @@ class Cholesky:
     corners: Sequence[Matrix]  # inverses of the blocks on its diagonal
 
     @classmethod
-    def of(cls, matrix: Matrix) -> Cholesky:
+    def of(cls, matrix: Matrix) -> "Cholesky":
         """Factor an (n, n) matrix, of which only the upper triangle is read.
 
         Raises:

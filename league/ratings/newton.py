@@ -1,7 +1,5 @@
 """The maximum of a concave function by Newton's method, for all models of this package."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 import numpy as np

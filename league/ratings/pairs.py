@@ -5,8 +5,6 @@ each. By wins, only pairs with a first place count: the winner beat everybody el
 drew; the order of the others means nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
@@ -54,7 +52,7 @@ class Pairs:
     wins: Vector  # the first player's, draws as halves
     squares: Vector  # the sum of the first player's squared results
 
-    def only(self, chosen: Bools) -> Pairs:
+    def only(self, chosen: Bools) -> "Pairs":
         """Return some of the pairs."""
         columns = (self.games, self.wins, self.squares)
         return Pairs(self.first[chosen], self.second[chosen], *(column[chosen] for column in columns))

@@ -6,8 +6,6 @@ error includes the opponents' errors. If none has, the mean of the opponents is 
 of the distance to it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ joint distribution: it contains all ranks but those in 2.5 % of the draws at eit
 The log's hash seeds the draws, so everybody who recomputes a table draws the same.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

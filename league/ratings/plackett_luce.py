@@ -6,8 +6,6 @@ likelihoods of all orders, which for two players is half a win each. Where a sea
 first place. The priors are those of the main ratings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations

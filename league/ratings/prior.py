@@ -12,8 +12,6 @@ There are three cases, all Gaussian, and so all entries of one precision matrix:
 Nothing decays within a season: a game counts the same on its first and on its last day.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """Measures of fit: whether one number per player can describe the results at all."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

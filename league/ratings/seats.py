@@ -4,8 +4,6 @@ Strengths and seats are fitted together, so a seat gets no credit for the player
 tables of different sizes are distinct: the second of two is not the second of six.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -68,7 +66,7 @@ class _Seated:
     beliefs: Beliefs
 
     @classmethod
-    def of(cls, tables: Tables, ranks: Ranks, beliefs: Beliefs) -> _Seated:
+    def of(cls, tables: Tables, ranks: Ranks, beliefs: Beliefs) -> "_Seated":
         """Collect the comparisons of all tables of one size."""
         players = len(beliefs.own)
         columns, results, counts = [], [], []

@@ -1,7 +1,5 @@
 """Computes a table of ratings from a log: the one module that combines the parts of this package."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ With a few hundred players, the library's threads cost more than they save: on a
 on every machine. `threadpoolctl` does this for all libraries, but authors would have to install it.
 """
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

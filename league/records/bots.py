@@ -1,7 +1,5 @@
 """Records of bots, their versions and builds."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated

@@ -1,7 +1,5 @@
 """Records of unrated matches at an author's request."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated

@@ -1,7 +1,5 @@
 """Records of bots in seasons: entries, waiting times, and versions at promotion gates."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated

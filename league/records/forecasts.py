@@ -1,7 +1,5 @@
 """The record of a forecast: whether there are enough machines for a season's timetable."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated

@@ -1,7 +1,5 @@
 """Records of matches, of attempts at them, and of how bots ended in them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any

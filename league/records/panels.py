@@ -1,7 +1,5 @@
 """Records of versions' results against a season's panel."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated

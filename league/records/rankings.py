@@ -1,7 +1,5 @@
 """Records of a ranking: its rows, and what else was computed with it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """Records of seasons: settings, divisions and progress."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """Records of late answers: how many, where, when, and whose fault it was."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum

@@ -23,8 +23,6 @@ move from SQLite to PostgreSQL, or back, and the digests prove that nothing chan
 `league.storage.restore` restores back-ups.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import json
@@ -255,15 +253,11 @@ def _snapshot(settings: Settings, file: Path) -> tuple[str, str, dict[str, Table
         assert found is not None
         if database.engine.dialect.name != "sqlite":
             return database.engine.dialect.name, found, _convert(database.engine, found, file)
-        _copy_sqlite(database.engine, file)
+        with database.engine.connect() as connection, closing(sqlite3.connect(file)) as target:
+            source = cast(sqlite3.Connection, connection.connection.driver_connection)
+            source.backup(target)  # in one step, so that no later write gets in
+        into_one_file(file)
         return "sqlite", found, sums(file)
-
-
-def _copy_sqlite(engine: Engine, file: Path) -> None:
-    with engine.connect() as connection, closing(sqlite3.connect(file)) as target:
-        source = cast(sqlite3.Connection, connection.connection.driver_connection)
-        source.backup(target)  # in one step, so that no later write gets in
-    into_one_file(file)
 
 
 def _convert(engine: Engine, wanted: str, file: Path) -> dict[str, TableSum]:

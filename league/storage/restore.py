@@ -5,8 +5,6 @@ checked before anything is touched, so a refused restore leaves nothing behind. 
 do no harm; the database comes last, in one step, and is migrated to this version's schema.
 """
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 import tempfile
@@ -134,7 +132,12 @@ def _must_be_empty(settings: Settings, force: bool) -> None:
             if not force and users:
                 raise NotEmpty(f"There is a league in this database, with {users} accounts.")
             if connection.dialect.name == "postgresql":
-                _must_be_alone(connection)
+                until = time.monotonic() + LEAVING_SECONDS
+                while others := connection.execute(text(OTHERS)).scalar_one():
+                    if time.monotonic() > until:
+                        raise NotEmpty(f"The database has {others} other connections: stop everything first.")
+                    connection.rollback()  # within a transaction the list stays as it was
+                    time.sleep(0.05)
             if inspect(connection).has_table("worker_host"):
                 seen = connection.execute(select(func.max(WorkerHost.last_seen_at))).scalar()
                 alive = timedelta(seconds=settings.lease_seconds)
@@ -143,15 +146,6 @@ def _must_be_empty(settings: Settings, force: bool) -> None:
                         "A worker of this league was alive a moment ago: stop everything first, then wait "
                         f"{settings.lease_seconds:.0f} s."
                     )
-
-
-def _must_be_alone(connection: Connection) -> None:
-    until = time.monotonic() + LEAVING_SECONDS
-    while others := connection.execute(text(OTHERS)).scalar_one():
-        if time.monotonic() > until:
-            raise NotEmpty(f"The database has {others} other connections: stop everything first.")
-        connection.rollback()  # within a transaction the list stays as it was
-        time.sleep(0.05)
 
 
 def _check_database(backup: Backup) -> list[str]:
@@ -220,7 +214,15 @@ def _restore_rows(settings: Settings, backup: Backup) -> None:
         database.engine.begin() as target,
         reading(backup.database) as source,
     ):
-        _drop_everything(target)
+        quoted = target.dialect.identifier_preparer.quote
+        for name in inspect(target).get_table_names():
+            target.execute(text(f"DROP TABLE {quoted(name)} CASCADE"))
+        ours = text(
+            "SELECT proname FROM pg_proc JOIN pg_language ON pg_language.oid = prolang "
+            "WHERE pronamespace = current_schema()::regnamespace AND lanname = 'plpgsql' AND proname LIKE '%\\_refuse'"
+        )
+        for name in target.execute(ours).scalars().all():
+            target.execute(text(f"DROP FUNCTION {quoted(name)}() CASCADE"))
         command.upgrade(migration_config(target), backup.manifest.revision)
         with source.connect() as connection:
             for table in tables(source):
@@ -236,19 +238,6 @@ def _must_hold(target: Connection, restored: Sequence[Table], backup: Backup) ->
     for table in restored:
         if table_sum(target, table) != backup.manifest.tables[table.name]:
             raise BadBackup(f"The rows of {table.name} are not what was written.")
-
-
-def _drop_everything(target: Connection) -> None:
-    """Drop the present league: its tables, and the functions of its triggers."""
-    quoted = target.dialect.identifier_preparer.quote
-    for name in inspect(target).get_table_names():
-        target.execute(text(f"DROP TABLE {quoted(name)} CASCADE"))
-    ours = text(
-        "SELECT proname FROM pg_proc JOIN pg_language ON pg_language.oid = prolang "
-        "WHERE pronamespace = current_schema()::regnamespace AND lanname = 'plpgsql' AND proname LIKE '%\\_refuse'"
-    )
-    for name in target.execute(ours).scalars().all():
-        target.execute(text(f"DROP FUNCTION {quoted(name)}() CASCADE"))
 
 
 def _continue_numbers(target: Connection, table: Table) -> None:

@@ -13,8 +13,6 @@ A new table is the service's at once. Workers get a table only if it is named he
 oversight.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import chain
 

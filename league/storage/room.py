@@ -1,7 +1,5 @@
 """The free space on our disks, and the folder in which blobs are stored, if they are files."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@ Schemas only go forward, one migration after the other. During an upgrade, progr
 program that finds a schema other than its own only reports it.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from functools import cache
 from pathlib import Path

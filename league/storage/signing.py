@@ -4,8 +4,6 @@ A signature is the HMAC-SHA256 of the manifest, which names everything else by i
 in the data directory that the first back-up makes. It is in no back-up.
 """
 
-from __future__ import annotations
-
 import hmac
 import os
 import secrets

@@ -5,8 +5,6 @@ not a wrong ranking: one seat is taken once, a version does not meet itself, run
 none, a played match has a transcript, and only a match with a result is rated.
 """
 
-from __future__ import annotations
-
 from deadheat.league.tables.bots import Bot, BotVersion
 from deadheat.league.tables.columns import MOST_WORD, SHA256_HEX, JobRow, Staged, UtcDateTime, json_column, word
 from deadheat.league.tables.contests import Contest, ContestPlayer, Meeting, MeetingPlayer

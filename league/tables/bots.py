@@ -1,7 +1,5 @@
 """Bots and their versions."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import CheckConstraint, Column, Index, Text, UniqueConstraint

@@ -1,7 +1,5 @@
 """Columns that tables share: instants in UTC, words of an enumeration, JSON, and the columns of every job."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any

@@ -1,7 +1,5 @@
 """Matches of people."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import CheckConstraint, Column, Index, LargeBinary, Text

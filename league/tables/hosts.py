@@ -1,7 +1,5 @@
 """The machines that play, and their environments."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Accounts, tokens and teams; announcements and the audit log."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

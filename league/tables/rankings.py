@@ -1,7 +1,5 @@
 """Rankings and response times, both computed from matches."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

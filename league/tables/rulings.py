@@ -1,7 +1,5 @@
 """People's decisions about matches."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Seasons: their settings, divisions and entries."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """Series, their matches and seats, and the attempts at them."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from datetime import datetime
 from typing import Any

@@ -6,8 +6,6 @@ All writers of the log wait in one line, whatever their season. Records are kept
 written last, so that nobody waits there while holding a lock that others need.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 

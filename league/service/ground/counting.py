@@ -4,8 +4,6 @@ A match counts if it was played to a result, or an organiser decided it, no orga
 disqualified. All of it is read again at each refit, so reversing a ruling restores the previous log.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from sqlalchemy import ColumnElement, and_, exists, text

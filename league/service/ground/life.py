@@ -19,8 +19,6 @@ Each kind of job has one `Life`, which declares its differences. Its module says
 `league.service.jobs.kinds` lists them all.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Look-ups that many use cases share: a season's rankings, a bot's entry, a page of a list."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sqlalchemy import ColumnElement, or_

@@ -1,7 +1,5 @@
 """The public number of a machine, which replaces its name."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from sqlmodel import Session, col, select

@@ -2,8 +2,6 @@
 of `league.states`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Container, Mapping, Sequence
 from datetime import datetime

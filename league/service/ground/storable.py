@@ -4,8 +4,6 @@ A bot's output may contain anything: lone surrogates (which no database driver a
 store), and more than anyone reads.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from itertools import islice

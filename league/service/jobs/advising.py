@@ -4,8 +4,6 @@ It is optional: nothing waits for it, and after `MOST_TRIES` it is given up. The
 worker; while a worker is busy with it, that is a lease ahead. The sweep finds rows that are due.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import timedelta
 

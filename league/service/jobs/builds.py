@@ -7,8 +7,6 @@ A message says that there is something to build, but not what: each upload sends
 version whose turn it is (`claim_next_build`). So an author who uploads a thousand versions keeps nobody else waiting.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ with the same dice and gives the same answers as long as the bot plays as before
 worker may have read yet.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass

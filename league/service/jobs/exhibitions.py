@@ -23,8 +23,6 @@ bots need no season, so every game has an opponent as soon as an operator has up
 private to other seats; the bot's answer in the same step is not stored before the person's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

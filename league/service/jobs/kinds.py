@@ -3,8 +3,6 @@
 docs/architecture.md lists what else a new kind of job needs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from sqlmodel import Session

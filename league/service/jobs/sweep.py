@@ -9,8 +9,6 @@ if most slots are idle beside series that were enqueued some seconds ago, their 
 (Between two series a slot is idle for a moment, but not most of them at once.)
 """
 
-from __future__ import annotations
-
 import logging
 from datetime import timedelta
 from functools import cache

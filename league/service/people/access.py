@@ -4,8 +4,6 @@ accepted as a token, nor the other way around: a cookie that leaks into a header
 nothing.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import logging

@@ -1,7 +1,5 @@
 """Organisers' announcements."""
 
-from __future__ import annotations
-
 from sqlalchemy import Integer, bindparam
 from sqlmodel import Session, col, select
 

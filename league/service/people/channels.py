@@ -18,8 +18,6 @@ A failure is tried again after a pause that doubles, `MOST_TRIES` times. A chann
 `PATIENCE` is switched off, until its owner switches it on again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import re

@@ -7,8 +7,6 @@ hash changes. The answer is the same whether or not there is such an account or 
 Anybody who can read mail at a confirmed address can take over the account. Therefore adding one requires the password.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 from datetime import timedelta

@@ -8,8 +8,6 @@ The owner of an account without a password gets in by its identity, and by token
 that owner must have signed in within `FRESH`.
 """
 
-from __future__ import annotations
-
 import logging
 from datetime import timedelta
 from urllib.parse import urlsplit

@@ -4,8 +4,6 @@ The code is not a password: everybody has the same one, organisers can read it a
 at once. Guessing it is limited as guessing a password is (`api.edge.rates`).
 """
 
-from __future__ import annotations
-
 import hmac
 from dataclasses import dataclass
 

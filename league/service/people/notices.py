@@ -11,8 +11,6 @@ All members of a team are notified about its bots. Closed accounts are not notif
 most the newest `MOST_KEPT` per person.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta

@@ -8,8 +8,6 @@ member, which is checked when a bot enters and when somebody joins.
 Rows are locked in the order season, bot, team, user, so that two concurrent counts wait for each other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlalchemy import ColumnElement, and_, bindparam, or_
@@ -142,7 +140,15 @@ def join_team(session: Session, asker: Person, team_id: int) -> TeamInfo:
     if row is None:
         raise NotFound("invitation", team_id, _("Nobody has invited you to team %(id)s.", id=team_id))
     if row.joined_at is None:
-        _check_entries(session, asker, team_id)
+        # The team's entries count for the caller from now on.
+        session.exec(select(User.id).where(User.id == asker.id).with_for_update(key_share=True)).one()
+        entered = select(Season, func.count()).join(Entry, col(Entry.season_id) == Season.id)
+        entered = entered.join(Bot, col(Bot.id) == Entry.bot_id).where(Bot.team_id == team_id)
+        entered = entered.where(col(Season.state).in_(ENTERABLE), col(Season.entries_per_author).is_not(None))
+        for season, of_team in session.exec(entered.group_by(col(Season.id)).order_by(col(Season.id))).all():
+            own = entries_behind(session, asker, season.id)
+            if own and own + of_team > (season.entries_per_author or 0):
+                raise too_many_entries(asker, season)
         row.joined_at = now(session)
         session.flush()
         record(session, asker.name, "team-joined", f"team/{team_id}")
@@ -239,26 +245,6 @@ NAMES = (
     .join(Team, col(Team.id) == Bot.team_id)
     .where(col(Bot.id).in_(bindparam("bots", expanding=True)))
 )
-
-
-def _check_entries(session: Session, asker: Person, team_id: int) -> None:
-    """Check the limits of the team's seasons on entries per person, counting the team's entries for the caller too. The
-    caller has locked the team. Raises TooMany.
-    """
-    session.exec(select(User.id).where(User.id == asker.id).with_for_update(key_share=True)).one()
-    entered = (
-        select(Season, func.count())
-        .join(Entry, col(Entry.season_id) == Season.id)
-        .join(Bot, col(Bot.id) == Entry.bot_id)
-        .where(Bot.team_id == team_id, col(Season.state).in_(ENTERABLE), col(Season.entries_per_author).is_not(None))
-        .group_by(col(Season.id))
-        .order_by(col(Season.id))
-    )
-    for season, of_team in session.exec(entered).all():
-        assert season.entries_per_author is not None
-        own = entries_behind(session, asker, season.id)
-        if own and own + of_team > season.entries_per_author:
-            raise too_many_entries(asker, season)
 
 
 def too_many_entries(person: Person, season: Season) -> TooMany:

@@ -4,8 +4,6 @@ A password is kept as an argon2 hash. A rejection does not say whether the name 
 same time either way.
 """
 
-from __future__ import annotations
-
 import threading
 from dataclasses import replace
 from functools import cache

@@ -5,8 +5,6 @@ and the last ranking of each span is kept. When the season has grown so old that
 goes. The season's first ranking stays.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -41,7 +39,16 @@ def remember(session: Session, snapshot: RatingSnapshot) -> None:
     began_at, last = session.exec(BEGINNING, params={"season": season_id}).one()
     second = max(0, int((snapshot.created_at - began_at).total_seconds()))
     if last is not None:
-        _thin(session, season_id, last, second)
+        # The first point stays, and the last of each span; a ranking in the same second as the first point replaces it.
+        width = span(second)
+        stored = col(RatingPoint.second)
+        of_season = col(RatingPoint.season_id) == season_id
+        first = session.exec(select(func.min(stored)).where(of_season)).one()
+        thinned = (of_season, (stored != first) | (stored == second))
+        if span(last) != width:
+            kept = select(func.max(stored)).where(of_season).group_by(stored // width)
+            session.exec(delete(RatingPoint).where(*thinned, stored.not_in(kept)))
+        session.exec(delete(RatingPoint).where(*thinned, stored >= second // width * width))
     rows = [
         {"season_id": season_id, "second": second}
         | {name: row[name] for name in ("bot_id", "version_id", "elo", "low", "high", "rank")}
@@ -122,18 +129,3 @@ AT_SECONDS = (
 def span(second: int) -> int:
     """Return the length of the spans at that age, in seconds: a power of two."""
     return max(1, 1 << max(0, (second // MOST_POINTS).bit_length()))
-
-
-def _thin(session: Session, season_id: int, last: int, second: int) -> None:
-    """Keep the season's first point and the last of each span before the current one, and no other of the current one.
-    A ranking in the same second as the first point replaces it.
-    """
-    width = span(second)
-    stored = col(RatingPoint.second)
-    of_season = col(RatingPoint.season_id) == season_id
-    first = session.exec(select(func.min(stored)).where(of_season)).one()
-    thinned = (of_season, (stored != first) | (stored == second))
-    if span(last) != width:
-        kept = select(func.max(stored)).where(of_season).group_by(stored // width)
-        session.exec(delete(RatingPoint).where(*thinned, stored.not_in(kept)))
-    session.exec(delete(RatingPoint).where(*thinned, stored >= second // width * width))

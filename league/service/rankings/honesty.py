@@ -1,7 +1,5 @@
 """Each season's faults, failures of the service and rankings, from its newest snapshot."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime

@@ -8,8 +8,6 @@ A version that passed a promotion gate of this season is tied less closely to it
 count otherwise: an author owns both sides, and could throw games to gain points.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from itertools import groupby
 

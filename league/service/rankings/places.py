@@ -6,8 +6,6 @@ ranked by it alone, and come after those that are still in a stage. A bot withou
 rating is only its prior.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -7,8 +7,6 @@ database refuses to change or remove it. The secret of the season's dice is publ
 to be played.
 """
 
-from __future__ import annotations
-
 import logging
 from functools import cache
 

@@ -6,8 +6,6 @@ those of bots that left); ``totals``; and measures of how far to trust all this:
 `league.ratings`). With ``config``, `league.service.rankings.recount` can recompute it from the log.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """Recomputes a stored ranking from the log in the database, and a season's dice from its secret, and compares them."""
 
-from __future__ import annotations
-
 from sqlmodel import Session, col, select
 
 from deadheat.league.service.ground.steps import existing

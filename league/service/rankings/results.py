@@ -4,8 +4,6 @@ A million matches of two are read in two seconds of CPU time and 30 MB; rows too
 the memory.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

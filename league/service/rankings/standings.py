@@ -4,8 +4,6 @@ The log is every match that counts (`league.service.ground.counting`), with the 
 read only the newest snapshot (`leaderboard`), so the cost of a page does not depend on the number of matches.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Sequence
@@ -106,7 +104,13 @@ def refit(session: Session, season_id: int) -> bool:
     session.flush()
     remember(session, snapshot)
     thin(session, season_id)
-    _note_whether_settled(session, season_id, snapshot)
+    playing = select(Entry.version_id, Entry.division).where(may_be_drawn(season_id), col(Entry.rests_since).is_(None))
+    since = {"season": season_id, "since": now(session) - timedelta(days=1)}
+    patient = session.connection().execute(BEYOND, since).scalars().all()
+    settled = is_settled(snapshot.standings["rows"], dict(session.exec(playing).all()), patient)
+    if settled is not order_is_settled(session, season_id):
+        until = now(session) + timedelta(seconds=SETTLED_SECONDS) if settled else None
+        set_values(session, Season, col(Season.id) == season_id, settled_until=until)
     log.info("season %d ranked: log %s", season_id, snapshot.log_sha256[:12])
     return True
 
@@ -117,16 +121,6 @@ def order_is_settled(session: Session, season_id: int) -> bool:
 
 
 SETTLED_UNTIL = select(Season.settled_until).where(col(Season.id) == bindparam("season"))
-
-
-def _note_whether_settled(session: Session, season_id: int, snapshot: RatingSnapshot) -> None:
-    playing = select(Entry.version_id, Entry.division).where(may_be_drawn(season_id), col(Entry.rests_since).is_(None))
-    since = {"season": season_id, "since": now(session) - timedelta(days=1)}
-    patient = session.connection().execute(BEYOND, since).scalars().all()
-    settled = is_settled(snapshot.standings["rows"], dict(session.exec(playing).all()), patient)
-    if settled is not order_is_settled(session, season_id):
-        until = now(session) + timedelta(seconds=SETTLED_SECONDS) if settled else None
-        set_values(session, Season, col(Season.id) == season_id, settled_until=until)
 
 
 _UPLOADS = (

@@ -6,8 +6,6 @@ and punctuation follows the closing one. So a quotation mark after a brace or a 
 string, and the text before it lies outside any.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -4,8 +4,6 @@ Only the owner of a bot in a match (or a member of its team) may appeal, with on
 Its author and organisers can read an appeal; its existence and the ruling are in the public audit log.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from sqlmodel import Session, col, func, select, update

@@ -11,8 +11,6 @@ points of matches that its bots have yet to play.
 Rows are locked in the order season, bot, team, user (`league.service.people.teams`).
 """
 
-from __future__ import annotations
-
 import logging
 
 from sqlmodel import Session, col, delete, select
@@ -94,7 +92,18 @@ def ended_accounts(session: Session, administrator: Person) -> list[User]:
 def _end(session: Session, person: Person) -> None:
     if (exhibition_id := open_of(session, person)) is not None:
         resign(session, person, exhibition_id)
-    _leave_teams(session, person)
+    # Each team that the person leads goes to its longest-standing other member; one without others stays as it is.
+    mine = select(Team).join(TeamMember, col(TeamMember.team_id) == Team.id).where(TeamMember.user_id == person.id)
+    for team in session.exec(mine.order_by(col(Team.id))).all():
+        if team.captain_id == person.id:
+            others = select(User.name).join(TeamMember, col(TeamMember.user_id) == User.id)
+            others = others.where(TeamMember.team_id == team.id, col(TeamMember.joined_at).is_not(None))
+            others = others.where(TeamMember.user_id != person.id)
+            heir = session.exec(others.order_by(col(TeamMember.joined_at), col(User.id)).limit(1)).first()
+            if heir is None:
+                continue
+            hand_over_team(session, person, team.id, heir)
+        leave_team(session, person, team.id, person.name)
     row = session.get_one(User, person.id)
     row.closed_at = row.closed_at or now(session)
     session.flush()
@@ -107,20 +116,3 @@ def _bots_of_nobody_else(session: Session, person: Person) -> list[int]:
         TeamMember.user_id != person.id, col(TeamMember.joined_at).is_not(None), TeamMember.team_id == Bot.team_id
     )
     return list(session.exec(select(Bot.id).where(owned_by(person), ~others.exists()).order_by(col(Bot.id))))
-
-
-def _leave_teams(session: Session, person: Person) -> None:
-    """Hand each team that the person leads to its longest-standing other member, and leave it. A team without other
-    members stays as it is.
-    """
-    mine = select(Team).join(TeamMember, col(TeamMember.team_id) == Team.id).where(TeamMember.user_id == person.id)
-    for team in session.exec(mine.order_by(col(Team.id))).all():
-        if team.captain_id == person.id:
-            others = select(User.name).join(TeamMember, col(TeamMember.user_id) == User.id)
-            others = others.where(TeamMember.team_id == team.id, col(TeamMember.joined_at).is_not(None))
-            others = others.where(TeamMember.user_id != person.id)
-            heir = session.exec(others.order_by(col(TeamMember.joined_at), col(User.id)).limit(1)).first()
-            if heir is None:
-                continue
-            hand_over_team(session, person, team.id, heir)
-        leave_team(session, person, team.id, person.name)

@@ -5,8 +5,6 @@ it again (`league.service.rulings.rulings.rejudge_match`: another match in its p
 against a seat, or leave it unplayed. The audit log records each with its reason.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from sqlmodel import Session, col, func, select, update

@@ -1,7 +1,5 @@
 """Nobody judges a match of their own bot, unless there is nobody else."""
 
-from __future__ import annotations
-
 from sqlmodel import Session, col, select
 
 from deadheat.league.errors import OwnMatch

@@ -1,7 +1,5 @@
 """The operator's own actions on the machine itself: roles, passwords, bans. No request reaches them."""
 
-from __future__ import annotations
-
 from enum import Enum, auto
 
 from sqlmodel import Session, col, select, update

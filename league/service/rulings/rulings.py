@@ -10,8 +10,6 @@ is final as soon as the points of the match's pairing are: from then on, voiding
 the statistics, and restoring it puts them back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime
 
@@ -21,10 +19,10 @@ from deadheat.engine.chance import commitment
 from deadheat.engine.language import _
 from deadheat.league.causes import DROPPED
 from deadheat.league.database import now
-from deadheat.league.errors import NotFound, WrongState
+from deadheat.league.errors import WrongState
 from deadheat.league.service.evaluations.points import drawn, points_of, with_players
 from deadheat.league.service.ground.audit import record
-from deadheat.league.service.ground.steps import existing, insert_rows, move, touch_log
+from deadheat.league.service.ground.steps import existing, insert_rows, lock_season, move, touch_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings.impartiality import judging
 from deadheat.league.service.series.deadlines import rule_on_deadlines
@@ -37,7 +35,6 @@ from deadheat.league.states import (
     MatchState,
     Precedence,
     Purpose,
-    SeasonState,
 )
 from deadheat.league.tables import (
     Attempt,
@@ -45,7 +42,6 @@ from deadheat.league.tables import (
     Match,
     Meeting,
     Participant,
-    Season,
     Series,
     VoidedMatch,
 )
@@ -79,7 +75,12 @@ def restore_match(session: Session, organiser: Person, match_id: int, reason: st
     voided = session.get(VoidedMatch, match_id)
     if voided is None:
         return False
-    _not_settled_without(session, match)
+    of_series = select(Series.meeting_id).where(Series.id == match.series_id, Series.purpose == Purpose.EVALUATION)
+    for meeting in drawn(session, with_players(col(Meeting.id).in_(of_series), col(Meeting.settled))):
+        # If the meeting was settled without this match, it would contradict the points. Those voided later are in them.
+        if points_of(session, match.season_id, [meeting], voided=True)[meeting.id] != meeting.points:
+            said = _("The points of its evaluation are final, perhaps without this match: it stays void.")
+            raise WrongState("final", said)
     _alone(session, match)
     session.delete(voided)
     rule_on_deadlines(session, match, void=False)
@@ -105,8 +106,21 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
     voided = session.get(VoidedMatch, match_id)
     if voided is not None or match.state not in WITH_RESULT:
         _alone(session, match)
-    if match.state is not MatchState.HELD:
-        _not_final(session, match)
+    if match.state is not MatchState.HELD:  # the season is locked, and so are its evaluations
+        final = col(Meeting.settled) | (Contest.state != ContestState.RUNNING)
+        over = (
+            select(Contest.number)
+            .join(Meeting, col(Meeting.contest_id) == Contest.id)
+            .join(Series, col(Series.meeting_id) == Meeting.id)
+            .where(Series.id == match.series_id, Series.purpose == Purpose.EVALUATION, final)
+        )
+        if (number := session.exec(over).first()) is not None:
+            said = _(
+                "This match counts only in evaluation %(number)s, where its points are final. You can void it, which "
+                "clears its faults from the statistics. If the standings mislead, begin another evaluation.",
+                number=number,
+            )
+            raise WrongState("final", said)
     if match.state is MatchState.HELD:
         answer_held(session, match_id, MatchState.ABANDONED)
     if voided is None:
@@ -132,10 +146,17 @@ def ruled_on(session: Session, organiser: Person, match_id: int, *, or_unplayed:
     match = existing(session, Match, match_id)
     must_see(session, organiser, match)
     if match.state is MatchState.ABANDONED and or_unplayed:
-        _begun(session, match)
+        # A ruling must not revive a match that was dropped before anybody tried to play it.
+        whole = (col(Attempt.series_id) == match.series_id, col(Attempt.match_id).is_(None))
+        if session.exec(select(Attempt.id).where(*whole, col(Attempt.cause).in_(DROPPED))).first() is not None:
+            raise WrongState("dropped", _("The match was dropped before it began and is no longer needed."))
     elif match.state not in WITH_RESULT and not (match.state is MatchState.HELD and or_unplayed):
         raise WrongState.of_match(match.state, _("organisers rule on results"))
-    _judging(session, match.season_id, held=match.state is MatchState.HELD)
+    # No ruling is made while the season closes. Held matches may be decided even after that, because standings are
+    # published only once none is left.
+    state = lock_season(session, match.season_id).state
+    if state not in IN_PLAY and match.state is not MatchState.HELD:
+        raise WrongState.of_season(state, _("organisers rule only while it is %(states)s"), IN_PLAY)
     return match
 
 
@@ -145,73 +166,8 @@ def answer_held(session: Session, match_id: int, after: MatchState, **values: ob
         raise WrongState(MatchState.DECIDED, _("Another organiser has just decided this match."))
 
 
-def _begun(session: Session, match: Match) -> None:
-    """Raise WrongState if the match was dropped before anybody tried to play it: a ruling must not revive a match that
-    is no longer needed.
-    """
-    whole = (col(Attempt.series_id) == match.series_id, col(Attempt.match_id).is_(None))
-    if session.exec(select(Attempt.id).where(*whole, col(Attempt.cause).in_(DROPPED))).first() is not None:
-        raise WrongState("dropped", _("The match was dropped before it began and is no longer needed."))
-
-
-def _judging(session: Session, season_id: int, *, held: bool) -> None:
-    """Lock the season's row, so that no ruling is made while the season closes. Held matches may be decided even after
-    the close, because standings are published only once none is left.
-    """
-    state = session.exec(select(Season.state).where(Season.id == season_id).with_for_update(key_share=True)).first()
-    if state is None:
-        raise NotFound("season", season_id)
-    if state not in IN_PLAY and not held:
-        raise WrongState.of_season(SeasonState(state), _("organisers rule only while it is %(states)s"), IN_PLAY)
-
-
-def _not_final(session: Session, match: Match) -> None:
-    """Raise WrongState if the match counts only in an evaluation in which its points are final. The caller has locked
-    the season, and so the evaluation.
-    """
-    final = col(Meeting.settled) | (Contest.state != ContestState.RUNNING)
-    over = (
-        select(Contest.number)
-        .join(Meeting, col(Meeting.contest_id) == Contest.id)
-        .join(Series, col(Series.meeting_id) == Meeting.id)
-        .where(Series.id == match.series_id, Series.purpose == Purpose.EVALUATION, final)
-    )
-    if (number := session.exec(over).first()) is not None:
-        said = _(
-            "This match counts only in evaluation %(number)s, where its points are final. You can void it, which "
-            "clears its faults from the statistics. If the standings mislead, begin another evaluation.",
-            number=number,
-        )
-        raise WrongState("final", said)
-
-
-def _not_settled_without(session: Session, match: Match) -> None:
-    """Raise WrongState if an evaluation's meeting was settled without this voided match: restored, it would contradict
-    the points. Matches voided later are included in them.
-    """
-    of_series = select(Series.meeting_id).where(Series.id == match.series_id, Series.purpose == Purpose.EVALUATION)
-    for one in drawn(session, with_players(col(Meeting.id).in_(of_series), col(Meeting.settled))):
-        if points_of(session, match.season_id, [one], voided=True)[one.id] != one.points:
-            raise WrongState(
-                "final", _("The points of its evaluation are final, perhaps without this match: it stays void.")
-            )
-
-
 def _alone(session: Session, match: Match) -> None:
     """Raise WrongState if another playing of the same match counts or is under way."""
-    others = (
-        select(Match.id)
-        .where(col(Match.id).in_(_playings(session, match)), Match.id != match.id)
-        .where(col(Match.state) != MatchState.ABANDONED, col(Match.id).not_in(select(VoidedMatch.match_id)))
-    )
-    other = session.exec(others).first()
-    if other is not None:
-        said = _("The match is replayed as match %(other)s; only one of them counts.", other=other)
-        raise WrongState("rejudged", said)
-
-
-def _playings(session: Session, match: Match) -> set[int]:
-    """Return the first match, and all matches that replaced it directly or through others."""
     first = match
     while first.repeats_id is not None:
         first = session.get_one(Match, first.repeats_id)
@@ -219,7 +175,15 @@ def _playings(session: Session, match: Match) -> set[int]:
     while newest:
         newest = set(session.exec(select(Match.id).where(col(Match.repeats_id).in_(newest))).all())
         found |= newest
-    return found
+    others = (
+        select(Match.id)
+        .where(col(Match.id).in_(found), Match.id != match.id)
+        .where(col(Match.state) != MatchState.ABANDONED, col(Match.id).not_in(select(VoidedMatch.match_id)))
+    )
+    other = session.exec(others).first()
+    if other is not None:
+        said = _("The match is replayed as match %(other)s; only one of them counts.", other=other)
+        raise WrongState("rejudged", said)
 
 
 def _copy(session: Session, match: Match, series_id: int, at: datetime) -> Match:

@@ -13,8 +13,6 @@ finals do the same, see `league.service.course.finals`). Played matches count af
 `disqualify`, which `league.service.ground.counting` implements.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 

@@ -5,8 +5,6 @@ disappears from lists of opponents. Its results count, and its pages stay. In a 
 to the end.
 """
 
-from __future__ import annotations
-
 from typing import TypedDict, Unpack
 
 from sqlmodel import Session
@@ -21,7 +19,6 @@ from deadheat.league.service.ground.storable import storable
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import give_bot
 from deadheat.league.service.seasons.absence import withdraw_everywhere
-from deadheat.league.tables import Bot
 
 
 class BotChange(TypedDict, total=False):
@@ -43,7 +40,13 @@ def change_bot(session: Session, owner: Person, bot_id: int, **change: Unpack[Bo
     """
     bot = own_bot(session, owner, bot_id)
     if "retired" in change and change["retired"] is (bot.retired_at is None):
-        _retire(session, owner, bot, change["retired"])  # first: it locks seasons, which must precede bots
+        if retired := change["retired"]:
+            lock_enterable(session)  # seasons precede bots in the order of locks
+        bot.retired_at = now(session) if retired else None
+        session.flush()
+        record(session, owner.name, "bot-retired" if retired else "bot-returned", f"bot/{bot.id}")
+        if retired:
+            withdraw_everywhere(session, owner, [bot.id])
     if "name" in change and change["name"] != bot.name:
         before, bot.name, bot.name_key = bot.name, change["name"], change["name"].lower()
         flush_unless_taken(session, NameTaken("bot of yours", bot.name))
@@ -56,13 +59,3 @@ def change_bot(session: Session, owner: Person, bot_id: int, **change: Unpack[Bo
         give_bot(session, owner, bot, change["team_id"])
     session.flush()
     return bot_info(session, bot_id)
-
-
-def _retire(session: Session, owner: Person, bot: Bot, retired: bool) -> None:
-    if retired:
-        lock_enterable(session)
-    bot.retired_at = now(session) if retired else None
-    session.flush()
-    record(session, owner.name, "bot-retired" if retired else "bot-returned", f"bot/{bot.id}")
-    if retired:
-        withdraw_everywhere(session, owner, [bot.id])

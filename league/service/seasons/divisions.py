@@ -5,8 +5,6 @@ frozen. In a season that continues a published one, the first `promoted` of each
 `promoted` of the division above, so every division keeps its size.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Entries: bots in seasons, and which of their versions plays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -70,7 +68,14 @@ def enter(
     before = None if entry is None else (entry.gate, entry_info(session, season_id, bot_id))
     if entry is None:
         check_admission(session, who, season, bot)
-        entry = _new_entry(session, season, version)
+        entry = Entry(
+            season_id=season.id,
+            bot_id=version.bot_id,
+            version_id=version.id,
+            division=lowest_division(session, season.id),
+            waits_for_panel=bool(season.panel) and season.panel_minimum is not None,
+            created_at=now(session),
+        )
         session.add(entry)
     if gate != "keep":
         entry.gate = None if gate == "none" else gate_as_json(season, gate)
@@ -272,17 +277,6 @@ def _choose_by_author(
         raise NotAdmitted(why % {"number": number, "points": f"{chosen.points:g}", "least": f"{chosen.minimum:g}"})
     if season.panel:
         choose_in_advance(session, season, entry, chosen)
-
-
-def _new_entry(session: Session, season: Season, version: BotVersion) -> Entry:
-    return Entry(
-        season_id=season.id,
-        bot_id=version.bot_id,
-        version_id=version.id,
-        division=lowest_division(session, season.id),
-        waits_for_panel=bool(season.panel) and season.panel_minimum is not None,
-        created_at=now(session),
-    )
 
 
 def _must_leave_choices(entry: Entry | None, bot_id: int, number: int | None = None, gate: Gate = "keep") -> None:

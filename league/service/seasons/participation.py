@@ -1,7 +1,5 @@
 """The seasons in which a bot takes part, and those that it could enter, for its author."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import cast

@@ -6,8 +6,6 @@ back after the same pause as after a withdrawal, or makes another version the ac
 counted from zero, so that the next rest needs as many new ones.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
@@ -34,7 +32,13 @@ def rest_failing(session: Session, season: Season) -> None:
     failing = failing.where(col(Participant.fault).is_not(None)).distinct()
     entries = select(Entry).where(Entry.season_id == season.id, col(Entry.rests_since).is_(None))
     for entry in session.exec(entries.where(col(Entry.bot_id).in_(failing))).all():
-        last = _last(session, season, entry)
+        found = select(Participant.match_id, Participant.fault).join(Match, col(Match.id) == Participant.match_id)
+        found = found.where(Match.season_id == season.id, col(Match.rated), Participant.version_id == entry.version_id)
+        if entry.faults_since is not None:
+            found = found.where(col(Participant.finished_at) > entry.faults_since)
+        newest = (col(Participant.finished_at).desc(), col(Participant.match_id).desc())
+        rows = session.exec(found.order_by(*newest).limit(season.rest_matches)).all()
+        last = [(match_id, Fault(fault) if fault else None) for match_id, fault in rows]
         faults = [(match_id, fault) for match_id, fault in last if fault is not None]
         if len(faults) >= season.rest_faults:
             _rest(session, season, entry, faults, len(last))
@@ -45,17 +49,6 @@ def wake(session: Session, entry: Entry) -> None:
     if entry.rests_since is not None:
         entry.rests_since, entry.rest_reason, entry.faults_since = None, "", now(session)
         session.flush()
-
-
-def _last(session: Session, season: Season, entry: Entry) -> Sequence[tuple[int, Fault | None]]:
-    """Return the newest rated matches of the active version, each with the bot's fault."""
-    found = select(Participant.match_id, Participant.fault).join(Match, col(Match.id) == Participant.match_id)
-    found = found.where(Match.season_id == season.id, col(Match.rated), Participant.version_id == entry.version_id)
-    if entry.faults_since is not None:
-        found = found.where(col(Participant.finished_at) > entry.faults_since)
-    newest = (col(Participant.finished_at).desc(), col(Participant.match_id).desc())
-    rows = session.exec(found.order_by(*newest).limit(season.rest_matches)).all()
-    return [(match_id, Fault(fault) if fault else None) for match_id, fault in rows]
 
 
 def _rest(session: Session, season: Season, entry: Entry, faults: Sequence[tuple[int, Fault]], matches: int) -> None:

@@ -1,7 +1,5 @@
 """Recent failures over all seasons, for operators. Each figure covers a bounded number of the newest rows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime

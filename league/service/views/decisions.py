@@ -1,7 +1,5 @@
 """Matters that wait for an organiser's decision: the first section of the desk."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -6,8 +6,6 @@ item stays the same whenever the feed is read. The ids of items are the same whe
 contain the hash of the first record of its audit log, which is unique to it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Forecasts for a season in its present state: when its ladder, evaluations and finals will be done."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """Views of matches: lists by cursor, one match with its evidence, and the parts that only an author may see."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The matches before and after a given one: in its series, of each of its bots, and of two bots against each other."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache

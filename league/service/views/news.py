@@ -1,7 +1,5 @@
 """News: series in progress, and uploads."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The league at a glance: each season's leader, the number of participants, and the match worth watching."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The state of the queues, from the database, for operators."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta

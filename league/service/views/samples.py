@@ -6,8 +6,6 @@ transaction commits later under a lower number is missed; only charts use these 
 sweep ran.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, replace
@@ -70,12 +68,17 @@ def take_sample(session: Session) -> bool:
     newest = newest or 0
     fresh = before is None or minute - before.at > GAP
     since = newest if before is None or fresh else before.attempt
+    alive = now(session) - timedelta(seconds=settings_of(session).lease_seconds)
     row = {
         "at": minute,
         "attempt": newest,
         "minutes": 1.0 if before is None or fresh else (minute - before.at).total_seconds() / 60,
         "waiting": waiting,
-        "machines": _alive(session),
+        "machines": {
+            str(host.id): _stored(Ran(0, 0, host.late_seconds, round(host.steal_share, 4), 0.0, 0, host.busy_share))
+            for host in session.connection().execute(NUMBERED)
+            if host.last_seen_at >= alive
+        },
     }
     if not insert_new(session, Sample, [row]):
         return False
@@ -111,18 +114,6 @@ def samples(session: Session, asker: Person, hours: int) -> list[Moment]:
         Moment(row.at, row.minutes, row.waiting, {int(key): Ran(*ran) for key, ran in row.machines.items()})
         for row in rows
     ]
-
-
-def _alive(session: Session) -> dict[str, list[float]]:
-    """Return an empty sample of each live machine."""
-    alive = now(session) - timedelta(seconds=settings_of(session).lease_seconds)
-    return {
-        str(host.id): _stored(
-            Ran(0, 0, round(host.late_seconds, 5), round(host.steal_share, 4), 0.0, 0, host.busy_share)
-        )
-        for host in session.connection().execute(NUMBERED)
-        if host.last_seen_at >= alive
-    }
 
 
 def _count(session: Session, newest: Sample, since: int) -> None:

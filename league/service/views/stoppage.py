@@ -1,7 +1,5 @@
 """Says what stops play, or slows it down, wherever people look for matches: on pages, in the command, for operators."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from sqlalchemy import select as columns

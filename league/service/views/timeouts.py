@@ -2,8 +2,6 @@
 hundred rows of `DeadlineCount`, however many matches there are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache

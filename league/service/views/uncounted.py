@@ -1,8 +1,6 @@
 """Explains to people why a match is not in the log of results: the counterpart of `league.service.ground.counting`."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +27,10 @@ class Bearing:
 def bearings(session: Session, matches: Sequence[Match | Row[Any]]) -> dict[int, Bearing]:
     """Return the bearing of each of these matches, by id."""
     rows = session.connection().execute(BEARINGS, {"ids": [match.id for match in matches]}).all()
-    disqualified = _disqualified(session, [row.id for row in rows if row.some_out])
+    concerned = [row.id for row in rows if row.some_out]
+    disqualified: dict[int, list[str]] = {}  # their names by match, by seat
+    for match_id, name in session.exec(DISQUALIFIED, params={"ids": concerned}) if concerned else ():
+        disqualified.setdefault(match_id, []).append(name)
     bearings, found = {}, {row.id: row for row in rows}
     for match in matches:
         row = found[match.id]
@@ -112,11 +113,3 @@ def _why(match: Match | Row[Any], row: Row[Any], disqualified: Sequence[str]) ->
         )
         return Uncounted(Uncounting.DISQUALIFIED, sentence % {"names": names}, None)
     return None
-
-
-def _disqualified(session: Session, match_ids: Sequence[int]) -> Mapping[int, list[str]]:
-    """Return the names of the disqualified bots, by seat, of each of these matches that has any."""
-    names: dict[int, list[str]] = {}
-    for match_id, name in session.exec(DISQUALIFIED, params={"ids": match_ids}) if match_ids else ():
-        names.setdefault(match_id, []).append(name)
-    return names

@@ -12,8 +12,6 @@ opponent only in a few. A series counts once for each machine that failed at it;
 down would look like guilt. These failures are a separate binomial in the same sum.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -149,7 +147,15 @@ def flagged_voids(session: Session, organiser: Person, season_ids: Iterable[int]
 
 def _season_voids(session: Session, failed: Sequence[Any], season_id: int, least: int) -> list[VersionVoids]:
     rows = [row for row in failed if row.season_id == season_id]
-    failures = [*_void_matches(session, rows), *_failed_series(session, rows)]
+    voids = [row for row in rows if row.match_id is not None]
+    of_matches = select(Participant).where(col(Participant.match_id).in_({void.match_id for void in voids}))
+    seated = {(seat.match_id, seat.seat): seat.version_id for seat in session.exec(of_matches)} if voids else {}
+    failures = [
+        _Failure(version_id, void.worker, void.match_id)
+        for void in voids
+        if (version_id := seated.get((void.match_id, void.evidence.get("seat", -1)))) is not None
+    ]
+    failures += _failed_series(session, rows)
     match_ids: dict[int, list[int]] = defaultdict(list)
     for failure in failures:
         match_ids[failure.version_id].append(failure.match_id)
@@ -190,18 +196,6 @@ FAILED = (
     .where(col(Attempt.id) > bindparam("before"), col(Attempt.cause) != Cause.PLAYED, col(Attempt.worker).is_not(None))
     .order_by(col(Attempt.id))
 )
-
-
-def _void_matches(session: Session, failed: Sequence[Any]) -> list[_Failure]:
-    """Attribute each void attempt to the version that was to answer."""
-    voids = [row for row in failed if row.match_id is not None]
-    of_matches = select(Participant).where(col(Participant.match_id).in_({void.match_id for void in voids}))
-    seated = {(seat.match_id, seat.seat): seat.version_id for seat in session.exec(of_matches)} if voids else {}
-    return [
-        _Failure(version_id, void.worker, void.match_id)
-        for void in voids
-        if (version_id := seated.get((void.match_id, void.evidence.get("seat", -1)))) is not None
-    ]
 
 
 def _failed_series(session: Session, failed: Sequence[Any]) -> list[_Failure]:

@@ -10,8 +10,6 @@ to be half over. It foresees no change, such as machines that start or stop, or 
 estimate if nothing is being played, or if too few series of a season ahead have ended within the last hour.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -51,7 +49,14 @@ def waiting(session: Session, season_id: int, bot_id: int, version: int | None =
     """Describe a bot's wait for its next result. Raises NotFound: it is not in that season, or has no such version."""
     entry = entry_info(session, season_id, bot_id)
     season = session.get_one(Season, season_id)
-    own = _own_series(session, season_id, bot_id, version)
+    statement = OWN
+    if version is not None:
+        known = select(BotVersion.id).where(BotVersion.bot_id == bot_id, BotVersion.number == version)
+        version_id = session.exec(known).first()
+        if version_id is None:
+            raise NotFound("version", version)
+        statement = statement.where(Participant.version_id == version_id)
+    own = set(session.connection().execute(statement, {"season": season_id, "bot": bot_id}).scalars())
     unfinished: Sequence[Any] = session.connection().execute(LEFT).all()
     played = [series for series in unfinished if series.state is JobState.RUNNING]
     queued = in_turns_of_seasons(session, [series for series in unfinished if series.state is not JobState.RUNNING])
@@ -69,18 +74,6 @@ def waiting(session: Session, season_id: int, bot_id: int, version: int | None =
     why_not = "" if at_panel else _no_more(season, entry, version)
     coming = gettext(season.state.holds or AT_PANEL) if at_panel else _undrawn(season, before)
     return Waiting(0, 0, before, None, why_not != "", why_not or coming)
-
-
-def _own_series(session: Session, season_id: int, bot_id: int, version: int | None) -> set[int]:
-    """Return the unfinished series in which the bot has a seat, except those that an author asked for."""
-    statement = OWN
-    if version is not None:
-        known = select(BotVersion.id).where(BotVersion.bot_id == bot_id, BotVersion.number == version)
-        version_id = session.exec(known).first()
-        if version_id is None:
-            raise NotFound("version", version)
-        statement = statement.where(Participant.version_id == version_id)
-    return set(session.connection().execute(statement, {"season": season_id, "bot": bot_id}).scalars())
 
 
 OWN = (
