@@ -27,10 +27,8 @@ def accept(
 ) -> Upload:
     """Inspect an upload (received within the size limit and hashed on the way) and store it.
 
-    `installed` are the languages of the judge image, or None while they are unknown; the build then finds out.
-
-    Raises:
-        BadUpload: the text says what is wrong with it, for its author.
+    `installed` are the languages of the judge image, or None while they are unknown; the build then finds out. Raises
+    BadUpload: the text says what is wrong with it, for its author.
     """
     size = file.seek(0, 2)
     if not size:

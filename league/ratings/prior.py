@@ -55,11 +55,7 @@ class RatingConfig:
 
     @classmethod
     def of_json(cls, stored: Mapping[str, Any]) -> Self:
-        """Read the configuration that `as_json` wrote.
-
-        Raises:
-            ValueError: it belongs to another method.
-        """
+        """Read the configuration that `as_json` wrote. Raises ValueError: it belongs to another method."""
         values = {key: value for key, value in stored.items() if key not in METHOD}
         if {key: stored.get(key) for key in METHOD} != METHOD or values.keys() != cls.__dataclass_fields__.keys():
             raise ValueError("made by another version of the method")

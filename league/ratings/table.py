@@ -105,10 +105,8 @@ def rate(
     """Rate everyone in the log and in `priors`, and their parents.
 
     `fields` are the groups of players ranked against each other; None: everyone. `start`: ratings in Elo near the
-    expected ones, which speed up the search for the maximum; they change no figure that is shown.
-
-    Raises:
-        NoRating: there is no prior, and the log alone does not determine the ratings.
+    expected ones, which speed up the search for the maximum; they change no figure that is shown. Raises NoRating:
+    there is no prior, and the log alone does not determine the ratings.
     """
     priors = priors or {}
     parents = {prior.parent for prior in priors.values() if prior.parent is not None}

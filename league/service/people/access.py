@@ -67,10 +67,8 @@ class Access:
 def issue_token(
     session: Session, user_id: int, label: str, scope: Scope = Scope.FULL, days: int | None = None, tell: bool = True
 ) -> Issued:
-    """Issue a token for at most the configured time, which is also the default, and `tell` its owner.
-
-    Raises:
-        TooMany: the user has `MAX_TOKENS` valid ones.
+    """Issue a token for at most the configured time, which is also the default, and `tell` its owner. Raises TooMany:
+    the user has `MAX_TOKENS` valid ones.
     """
     valid = _valid(session, user_id, TokenKind.TOKEN)
     if len(session.exec(select(Token.id).where(*valid).limit(MAX_TOKENS)).all()) >= MAX_TOKENS:
@@ -162,11 +160,7 @@ def browsers(session: Session, user_id: int) -> list[Token]:
 
 
 def revoke(session: Session, user_id: int, token_id: int) -> None:
-    """End a token or session now; revoking it again changes nothing.
-
-    Raises:
-        NotFound: the user has no such token.
-    """
+    """End a token or session now; revoking it again changes nothing. Raises NotFound: the user has no such token."""
     token = session.get(Token, token_id)
     if token is None or token.user_id != user_id:
         raise NotFound("token", token_id)

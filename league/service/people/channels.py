@@ -125,11 +125,8 @@ class Parcel:
 
 
 def add_webhook(session: Session, person: Person, url: str) -> tuple[ChannelInfo, str]:
-    """Add a person's webhook; return the secret that signs its requests, which is never shown again.
-
-    Raises:
-        BadSetting: about `url`.
-        TooMany.
+    """Add a person's webhook; return the secret that signs its requests, which is never shown again. Raises TooMany;
+    BadSetting: about `url`.
     """
     try:
         target = read_url(url)

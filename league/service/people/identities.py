@@ -57,10 +57,8 @@ def sign_up_as(session: Session, name: str, code: str, issuer: str, subject: str
 
 
 def link_identity(session: Session, person: Person, issuer: str, subject: str) -> None:
-    """Let the identity open this account. The caller is signed in to it, and has proved the identity.
-
-    Raises:
-        AlreadyLinked: it opens another account, or another identity of that issuer opens this one.
+    """Let the identity open this account. The caller is signed in to it, and has proved the identity. Raises
+    AlreadyLinked: it opens another account, or another identity of that issuer opens this one.
     """
     _add(session, person, issuer, subject)
     account_changed(session, person.id, N_("Your account was linked to {provider}."), provider=urlsplit(issuer).netloc)

@@ -42,11 +42,8 @@ def welcome(session: Session, organiser: Person) -> Welcome:
 
 
 def set_newcomer_rule(session: Session, organiser: Person, rule: NewcomerRule, code: str = "") -> None:
-    """Set another rule from now on; the audit log records it without the code.
-
-    Raises:
-        NotAllowed.
-        BadSetting: the rule needs a code.
+    """Set another rule from now on; the audit log records it without the code. Raises NotAllowed; BadSetting: the rule
+    needs a code.
     """
     organiser.must_organise()
     if rule is NewcomerRule.CODE and not code:

@@ -77,10 +77,8 @@ def publish(session: Session, season_id: int) -> bool:
 def note_archive(session: Session, organiser: Person, season_id: int, sha256: str) -> None:
     """Record the hash of a closed season's archive; recording it again changes nothing.
 
-    The record is about ``archive/1`` rather than ``season/1``, whose records are in the archive.
-
-    Raises:
-        NotAllowed, NotFound. WrongState: the standings are not published.
+    The record is about ``archive/1`` rather than ``season/1``, whose records are in the archive. Raises NotAllowed,
+    NotFound. WrongState: the standings are not published.
     """
     organiser.must_organise()
     lock_season(session, season_id)

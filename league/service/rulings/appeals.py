@@ -73,10 +73,8 @@ def appealable(session: Session, owner: Person, match_id: int) -> int:
 def open_appeal(
     session: Session, owner: Person, match_id: int, text: str, findings: Mapping[str, object]
 ) -> AppealInfo:
-    """Store an appeal with the findings of a re-simulation of the match.
-
-    Raises:
-        NotFound, WrongState (also if the bot has an open appeal against it), TooMany.
+    """Store an appeal with the findings of a re-simulation of the match. Raises NotFound, WrongState (also if the bot
+    has an open appeal against it), TooMany.
     """
     match = session.get(Match, match_id)
     if match is not None:

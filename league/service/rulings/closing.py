@@ -49,11 +49,8 @@ def close_account(session: Session, person: Person) -> None:
 
 
 def ban(session: Session, administrator: Person, name: str, reason: str) -> Person:
-    """Ban an account for the given reason, even one that its owner has closed.
-
-    Raises:
-        NotAllowed, NotFound.
-        WrongState: it is the caller's own.
+    """Ban an account for the given reason, even one that its owner has closed. Raises NotAllowed, NotFound; WrongState:
+    it is the caller's own.
     """
     administrator.must_administer()
     user = existing_user(session, name)

@@ -62,11 +62,8 @@ def decide_match(session: Session, organiser: Person, match_id: int, loser: int,
 
 
 def leave_match(session: Session, organiser: Person, match_id: int, reason: str) -> None:
-    """Leave a held match unplayed; it counts for nobody.
-
-    Raises:
-        NotAllowed, NotFound, OwnMatch.
-        WrongState: the match is not held, or its season is closed.
+    """Leave a held match unplayed; it counts for nobody. Raises NotAllowed, NotFound, OwnMatch; WrongState: the match
+    is not held, or its season is closed.
     """
     organiser.must_organise()
     match, own = _held(session, organiser, match_id)

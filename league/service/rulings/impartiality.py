@@ -13,10 +13,8 @@ ALONE = "their own bot plays in it, and every other organiser has one there, too
 
 
 def judging(session: Session, organiser: Person, match_id: int) -> dict[str, object]:
-    """Say whether the organiser has a bot in the match, for the audit log.
-
-    Raises:
-        OwnMatch: the organiser has, and somebody else could decide.
+    """Say whether the organiser has a bot in the match, for the audit log. Raises OwnMatch: the organiser has, and
+    somebody else could decide.
     """
     bots = select(Bot.id).join(Participant, col(Participant.bot_id) == Bot.id)
     own = session.exec(bots.where(Participant.match_id == match_id, owned_by(organiser))).first()

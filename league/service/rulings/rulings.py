@@ -63,11 +63,8 @@ def void_match(session: Session, organiser: Person, match_id: int, reason: str) 
 
 
 def restore_match(session: Session, organiser: Person, match_id: int, reason: str) -> bool:
-    """Reverse `void_match`. Return False if the match was not voided.
-
-    Raises:
-        NotAllowed, NotFound, OwnMatch.
-        WrongState: a replay of the match exists or is under way, and has not been voided.
+    """Reverse `void_match`. Return False if the match was not voided. Raises NotAllowed, NotFound, OwnMatch;
+    WrongState: a replay of the match exists or is under way, and has not been voided.
     """
     organiser.must_organise()
     match = ruled_on(session, organiser, match_id)
@@ -93,11 +90,8 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
     dice. Return the new match's number.
 
     The committed dice of any attempt at the old match may already be known, from the deal's other rotations or to the
-    organiser. New dice are as secret as those of any planned match.
-
-    Raises:
-        NotAllowed, NotFound, OwnMatch.
-        WrongState: the season is closed, or the match is being replayed already or was dropped before anybody began it.
+    organiser. New dice are as secret as those of any planned match. Raises NotAllowed, NotFound, OwnMatch; WrongState:
+    the season is closed, or the match is being replayed already or was dropped before anybody began it.
     """
     organiser.must_organise()
     match = ruled_on(session, organiser, match_id, or_unplayed=True)

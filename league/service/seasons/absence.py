@@ -39,10 +39,7 @@ FROM_THE_FREEZE = N_("after the freeze only organisers decide who takes part")
 
 def withdraw(session: Session, owner: Person, season_id: int, bot_id: int) -> None:
     """Withdraw a bot at its author's wish: it gets no new matches; those played, and those waiting to be played, count.
-
-    Raises:
-        NotFound.
-        WrongState: the season is frozen, or further.
+    Raises NotFound; WrongState: the season is frozen, or further.
     """
     own_bot(session, owner, bot_id)
     _season_with(session, season_id, bot_id, ENTERABLE, gettext(FROM_THE_FREEZE))

@@ -97,11 +97,8 @@ def enter(
 
 
 def check_wish(session: Session, owner: Person, season_id: int, bot_id: int) -> None:
-    """Check whether a bot may enter a season once its next version is ready.
-
-    Raises:
-        NotFound, WrongGame, NotAdmitted, TooMany.
-        WrongState: the season accepts no entries any more, or the bot is withdrawn or disqualified.
+    """Check whether a bot may enter a season once its next version is ready. Raises NotFound, WrongGame, NotAdmitted,
+    TooMany; WrongState: the season accepts no entries any more, or the bot is withdrawn or disqualified.
     """
     season, bot = lock_season(session, season_id), own_bot(session, owner, bot_id)
     _must_be_welcome(session, season, bot)

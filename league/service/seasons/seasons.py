@@ -55,11 +55,8 @@ def create_season(
     divisions and entries, and bots are promoted and relegated.
 
     `divisions`: names and sizes, the highest first; by default a single one of any size. `settings`: see
-    `league.terms`.
-
-    Raises:
-        NotAllowed, UnknownGame, NameTaken, BadSetting.
-        NotFound, WrongState: about the previous season.
+    `league.terms`. Raises NotAllowed, UnknownGame, NameTaken, BadSetting; NotFound, WrongState: about the previous
+    season.
     """
     organiser.must_organise()
     previous = None if previous_id is None else published(session, previous_id, _("it can be continued"))

@@ -78,10 +78,8 @@ def matches(
     A list that may contain waiting or running matches is in the order of planning, the last planned first. A list of
     played matches (`state` done) is in the order of their ends, the last first: whole series end at once, in any order.
     So is a list with `finished_since`, which contains those that ended at that instant or later, done or abandoned. A
-    result becomes visible a moment after the end that it states, so clients that follow look back a little.
-
-    Raises:
-        BadCursor: in a list by end, `before` is not a match that has ended and may be in that list.
+    result becomes visible a moment after the end that it states, so clients that follow look back a little. Raises
+    BadCursor: in a list by end, `before` is not a match that has ended and may be in that list.
     """
     asked: dict[str, Any] = {"season": season_id, "bot": bot_id, "opponent": opponent_id, "above": 1 if lost else None}
     asked |= {"since": finished_since, "before": before, "challenge": challenge_id}
@@ -303,10 +301,8 @@ def transcript_of(session: Session, match_id: int, viewer: Person | None = None)
 
 
 def own_seats(session: Session, owner: Person, match_id: int) -> dict[int, tuple[str, int]]:
-    """Return the seats of the caller's own bots, each with the bot's name and the version's number.
-
-    Raises:
-        NotFound: there is no such match, none of the caller's bots is in it, or it is another author's private match.
+    """Return the seats of the caller's own bots, each with the bot's name and the version's number. Raises NotFound:
+    there is no such match, none of the caller's bots is in it, or it is another author's private match.
     """
     match = session.get(Match, match_id)
     mine = (
@@ -323,10 +319,8 @@ def own_seats(session: Session, owner: Person, match_id: int) -> dict[int, tuple
 
 
 def endings(session: Session, owner: Person, match_id: int) -> list[EndingView]:
-    """Return how the processes of the caller's bots ended, with their stderr; nothing while the dice are in use.
-
-    Raises:
-        NotFound: as for `own_seats`.
+    """Return how the processes of the caller's bots ended, with their stderr; nothing while the dice are in use. Raises
+    NotFound: as for `own_seats`.
     """
     seated = own_seats(session, owner, match_id)
     if dice_in_use(session, [session.get_one(Match, match_id)]):
