@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import bindparam
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, select
 
@@ -51,16 +50,14 @@ def record_environment(
 
 def environment(session: Session) -> EnvironmentInfo | None:
     """Return the newest description of the image named in the settings, or None until a worker has described it."""
-    row = session.exec(NEWEST, params={"image": settings_of(session).image}).first()
+    newest = (
+        select(JudgingEnvironment.document, JudgingEnvironment.described_at)
+        .where(JudgingEnvironment.image == settings_of(session).image)
+        .order_by(col(JudgingEnvironment.described_at).desc())
+        .limit(1)
+    )
+    row = session.exec(newest).first()
     return None if row is None else EnvironmentInfo(*row)
-
-
-NEWEST = (
-    select(JudgingEnvironment.document, JudgingEnvironment.described_at)
-    .where(JudgingEnvironment.image == bindparam("image"))
-    .order_by(col(JudgingEnvironment.described_at).desc())
-    .limit(1)
-)
 
 
 def installed_languages(session: Session) -> Set[str] | None:

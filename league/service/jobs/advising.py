@@ -7,14 +7,13 @@ worker; while a worker is busy with it, that is a lease ahead. The sweep finds r
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import bindparam
 from sqlmodel import Session, col, select
 
 from deadheat.engine.core import Seat
 from deadheat.league.database import now
 from deadheat.league.records import from_row
 from deadheat.league.service.ground.steps import set_values
-from deadheat.league.tables import Exhibition, UtcDateTime
+from deadheat.league.tables import Exhibition
 
 MOST_TRIES = 3
 LEASE = timedelta(minutes=5)
@@ -53,15 +52,13 @@ def store_advice(session: Session, job: AdviceJob, sha256: str | None) -> None:
 
 def due_advice(session: Session) -> list[int]:
     """Return the matches about which to notify a worker now."""
-    return list(session.exec(DUE, params={"at": now(session)}))
-
-
-DUE = (
-    select(Exhibition.id)
-    .where(col(Exhibition.advise_at) <= bindparam("at", type_=UtcDateTime), Exhibition.advice_tries < MOST_TRIES)
-    .order_by(col(Exhibition.advise_at))
-    .limit(TOLD_AT_ONCE)
-)
+    due = (
+        select(Exhibition.id)
+        .where(col(Exhibition.advise_at) <= now(session), Exhibition.advice_tries < MOST_TRIES)
+        .order_by(col(Exhibition.advise_at))
+        .limit(TOLD_AT_ONCE)
+    )
+    return list(session.exec(due))
 
 
 def is_wanted(row: Exhibition, session: Session) -> bool:

@@ -90,21 +90,6 @@ class ChannelInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class DeliveryInfo:
-    """A delivery, for its channel's owner. `notice_id` is None for a test."""
-
-    id: int
-    channel_id: int
-    notice_id: int | None
-    state: DeliveryState
-    tries: int
-    due_at: datetime
-    detail: str
-    at: datetime
-    finished_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
 class Parcel:
     """A delivery that a process claimed at `at`, with everything needed to send it. `notice` is None for a test, a
     request to confirm the address, or a password reset link.
@@ -272,11 +257,10 @@ def channels(session: Session, person: Person) -> list[ChannelInfo]:
     return [from_row(ChannelInfo, row) for row in session.exec(mine)]
 
 
-def deliveries(session: Session, person: Person, limit: int = 50) -> list[DeliveryInfo]:
-    """Return the deliveries of a channel, the newest first."""
+def deliveries(session: Session, person: Person, limit: int = 50) -> list[Delivery]:
+    """Return the deliveries of a person's channels, the newest first; `notice_id` is None for a test or a link."""
     mine = select(Delivery).join(Channel, col(Channel.id) == Delivery.channel_id).where(Channel.user_id == person.id)
-    newest = session.exec(mine.order_by(col(Delivery.id).desc()).limit(limit))
-    return [from_row(DeliveryInfo, row) for row in newest]
+    return list(session.exec(mine.order_by(col(Delivery.id).desc()).limit(limit)))
 
 
 def claim_deliveries(

@@ -5,7 +5,6 @@ at once. Guessing it is limited as guessing a password is (`api.edge.rates`).
 """
 
 import hmac
-from dataclasses import dataclass
 
 from sqlmodel import Session
 
@@ -20,25 +19,15 @@ ONLY = 1
 """The id of the table's only row."""
 
 
-@dataclass(frozen=True, slots=True)
-class Welcome:
-    """The rule for sign-up and its code, for organisers."""
-
-    rule: NewcomerRule
-    code: str
-
-
 def newcomer_rule(session: Session) -> NewcomerRule:
     """Say whether, and how, newcomers may sign up."""
-    row = session.get(Newcomers, ONLY)
-    return NewcomerRule.OPEN if row is None else row.rule
+    return _row(session).rule
 
 
-def welcome(session: Session, organiser: Person) -> Welcome:
+def welcome(session: Session, organiser: Person) -> Newcomers:
     """Return the rule with its code. Raises NotAllowed."""
     organiser.must_organise()
-    row = session.get(Newcomers, ONLY)
-    return Welcome(NewcomerRule.OPEN, "") if row is None else Welcome(row.rule, row.code)
+    return _row(session)
 
 
 def set_newcomer_rule(session: Session, organiser: Person, rule: NewcomerRule, code: str = "") -> None:
@@ -55,8 +44,12 @@ def set_newcomer_rule(session: Session, organiser: Person, rule: NewcomerRule, c
 
 def check_newcomer(session: Session, code: str) -> None:
     """Raise NotInvited unless people with that code ("" for none) may sign up."""
-    row = session.get(Newcomers, ONLY)
-    if row is None or row.rule is NewcomerRule.OPEN:
+    row = _row(session)
+    if row.rule is NewcomerRule.OPEN:
         return
     if row.rule is NewcomerRule.CLOSED or not hmac.compare_digest(row.code.encode(), code.encode()):
         raise NotInvited(by_code=row.rule is NewcomerRule.CODE)
+
+
+def _row(session: Session) -> Newcomers:
+    return session.get(Newcomers, ONLY) or Newcomers(id=ONLY, rule=NewcomerRule.OPEN)

@@ -86,16 +86,12 @@ Facts = Mapping[str, str | int]
 
 def version_settled(session: Session, version_id: int) -> None:
     """Tell a bot's owners that a build is over."""
-    state, why, number, bot_id = session.exec(SETTLED, params={"version_id": version_id}).one()
+    settled = select(BotVersion.state, BotVersion.reason, BotVersion.number, BotVersion.bot_id)
+    state, why, number, bot_id = session.exec(settled.where(BotVersion.id == version_id)).one()
     ready = state is VersionState.READY
     kind = NoticeKind.VERSION_READY if ready else NoticeKind.VERSION_BROKEN
     reason = {} if ready else {"reason": why}
     _tell_people_of(session, bot_id, kind, f"version/{version_id}", version=number, **reason)
-
-
-SETTLED = select(BotVersion.state, BotVersion.reason, BotVersion.number, BotVersion.bot_id).where(
-    col(BotVersion.id) == bindparam("version_id")
-)
 
 
 def gate_decided(session: Session, gate: Contest, candidate: BotVersion) -> None:

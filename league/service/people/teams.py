@@ -10,7 +10,7 @@ Rows are locked in the order season, bot, team, user, so that two concurrent cou
 
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, and_, bindparam, or_
+from sqlalchemy import ColumnElement, and_, or_
 from sqlmodel import Session, col, func, select
 
 from deadheat.engine.language import N_, _
@@ -237,14 +237,8 @@ def give_bot(session: Session, asker: Person, bot: Bot, team_id: int | None) -> 
 
 def team_names(session: Session, bot_ids: Sequence[int]) -> dict[int, str]:
     """Return the team of each of these bots that has one."""
-    return dict(session.exec(NAMES, params={"bots": list(bot_ids)}).all())
-
-
-NAMES = (
-    select(Bot.id, Team.name)
-    .join(Team, col(Team.id) == Bot.team_id)
-    .where(col(Bot.id).in_(bindparam("bots", expanding=True)))
-)
+    names = select(Bot.id, Team.name).join(Team, col(Team.id) == Bot.team_id).where(col(Bot.id).in_(list(bot_ids)))
+    return dict(session.exec(names).all())
 
 
 def too_many_entries(person: Person, season: Season) -> TooMany:

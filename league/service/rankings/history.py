@@ -20,6 +20,8 @@ from deadheat.league.tables import BotVersion, RatingPoint, RatingSnapshot, Seas
 MOST_POINTS = 128
 """The most points of one bot in one season."""
 
+FIGURES = ("elo", "low", "high", "rank")
+
 
 @dataclass(frozen=True, slots=True)
 class HistoryPoint:
@@ -36,7 +38,8 @@ class HistoryPoint:
 def remember(session: Session, snapshot: RatingSnapshot) -> None:
     """Add a ranking that was just stored, and remove the points that it makes superfluous."""
     season_id = snapshot.season_id
-    began_at, last = session.exec(BEGINNING, params={"season": season_id}).one()
+    latest = select(func.max(RatingPoint.second)).where(RatingPoint.season_id == Season.id).scalar_subquery()
+    began_at, last = session.exec(select(Season.created_at, latest).where(Season.id == season_id)).one()
     second = max(0, int((snapshot.created_at - began_at).total_seconds()))
     if last is not None:
         # The first point stays, and the last of each span; a ranking in the same second as the first point replaces it.
@@ -50,39 +53,27 @@ def remember(session: Session, snapshot: RatingSnapshot) -> None:
             session.exec(delete(RatingPoint).where(*thinned, stored.not_in(kept)))
         session.exec(delete(RatingPoint).where(*thinned, stored >= second // width * width))
     rows = [
-        {"season_id": season_id, "second": second}
-        | {name: row[name] for name in ("bot_id", "version_id", "elo", "low", "high", "rank")}
+        {"season_id": season_id, "second": second} | {name: row[name] for name in ("bot_id", "version_id", *FIGURES)}
         for row in snapshot.standings["rows"]
         if row["rank"] is not None
     ]
     insert_rows(session, RatingPoint, rows)
 
 
-BEGINNING = select(
-    Season.created_at, select(func.max(RatingPoint.second)).where(RatingPoint.season_id == Season.id).scalar_subquery()
-).where(col(Season.id) == bindparam("season"))
-
-
 def history(session: Session, season_id: int, bot_id: int) -> list[HistoryPoint]:
     """Return a bot's ratings in a season, the oldest first."""
     began_at = session.get_one(Season, season_id).created_at
-    rows = session.connection().execute(POINTS, {"season": season_id, "bot": bot_id}).all()
+    figures = (RatingPoint.second, BotVersion.number, *(getattr(RatingPoint, name) for name in FIGURES))
+    points = sqlalchemy.select(*map(col, figures)).join_from(
+        RatingPoint, BotVersion, col(BotVersion.id) == RatingPoint.version_id
+    )
+    of_bot = (col(RatingPoint.season_id) == season_id, col(RatingPoint.bot_id) == bot_id)
+    rows = session.connection().execute(points.where(*of_bot)).all()
     # Sort here: for an ordered result, SQLite would read the whole season in that order instead of the bot's index.
     return [
-        HistoryPoint(began_at + timedelta(seconds=second), *figures)
-        for second, *figures in sorted(rows, key=lambda row: row[0])
+        HistoryPoint(began_at + timedelta(seconds=second), *values)
+        for second, *values in sorted(rows, key=lambda row: row[0])
     ]
-
-
-POINTS = (
-    sqlalchemy.select(
-        col(RatingPoint.second),
-        col(BotVersion.number),
-        *(getattr(RatingPoint, name) for name in ("elo", "low", "high", "rank")),
-    )
-    .join_from(RatingPoint, BotVersion, col(BotVersion.id) == RatingPoint.version_id)
-    .where(col(RatingPoint.season_id) == bindparam("season"), col(RatingPoint.bot_id) == bindparam("bot"))
-)
 
 
 TREND_POINTS = 12

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Text, bindparam, cast
+from sqlalchemy import Text, cast
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, select
 
@@ -42,12 +42,10 @@ class Honesty:
 
 def totals_of(session: Session, snapshot_id: int) -> dict[str, Any]:
     """Return the totals of the log from which a ranking was made. Rankings are large and never change."""
-    text = session.connection().execute(TEXT, {"id": snapshot_id}).scalar_one()
+    statement = columns(cast(RatingSnapshot.standings, Text)).where(col(RatingSnapshot.id) == snapshot_id)
+    text = session.connection().execute(statement).scalar_one()
     totals: dict[str, Any] = standings_in(text)["totals"]
     return totals
-
-
-TEXT = columns(cast(RatingSnapshot.standings, Text)).where(col(RatingSnapshot.id) == bindparam("id"))
 
 
 def honesty(session: Session, totals: Callable[[Session, int], dict[str, Any]] = totals_of) -> list[Honesty]:

@@ -11,7 +11,6 @@ count otherwise: an author owns both sides, and could throw games to gain points
 from collections.abc import Collection
 from itertools import groupby
 
-from sqlalchemy import bindparam
 from sqlmodel import Session, col, select
 
 from deadheat.league.ratings import Prior, RatingConfig, carried
@@ -23,7 +22,12 @@ from deadheat.league.tables import BotVersion, Contest, ContestPlayer, Season
 def priors_of(session: Session, season: Season, version_ids: Collection[int], config: RatingConfig) -> dict[str, Prior]:
     """Return the prior of each version, by its id as text."""
     before, passed = _ended(session, season), _passed(session, season.id)
-    by_bot = session.exec(BY_BOT, params={"versions": list(version_ids)})
+    statement = (
+        select(BotVersion.bot_id, BotVersion.id)
+        .where(col(BotVersion.id).in_(list(version_ids)))
+        .order_by(col(BotVersion.bot_id), col(BotVersion.number))
+    )
+    by_bot = session.exec(statement)
     priors: dict[str, Prior] = {}
     for bot_id, versions in groupby(by_bot, lambda row: row[0]):
         parent: int | None = None
@@ -41,24 +45,15 @@ def priors_of(session: Session, season: Season, version_ids: Collection[int], co
     return priors
 
 
-BY_BOT = (
-    select(BotVersion.bot_id, BotVersion.id)
-    .where(col(BotVersion.id).in_(bindparam("versions", expanding=True)))
-    .order_by(col(BotVersion.bot_id), col(BotVersion.number))
-)
-
-
 def _passed(session: Session, season_id: int) -> set[int]:
     """Return the versions that passed a promotion gate in the season."""
-    return set(session.exec(PASSED, params={"season": season_id}))
-
-
-PASSED = (
-    select(ContestPlayer.version_id)
-    .join(Contest, col(Contest.id) == ContestPlayer.contest_id)
-    .where(Contest.season_id == bindparam("season"), Contest.kind == ContestKind.GATE)
-    .where(Contest.state == ContestState.PASSED, ContestPlayer.seed == 1)
-)
+    passed = (
+        select(ContestPlayer.version_id)
+        .join(Contest, col(Contest.id) == ContestPlayer.contest_id)
+        .where(Contest.season_id == season_id, Contest.kind == ContestKind.GATE)
+        .where(Contest.state == ContestState.PASSED, ContestPlayer.seed == 1)
+    )
+    return set(session.exec(passed))
 
 
 def _ended(session: Session, season: Season) -> dict[int, tuple[int, float, float]]:

@@ -9,12 +9,10 @@ rating is only its prior.
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from sqlmodel import Session, col, select
-from sqlmodel.sql.expression import Select
 
-from deadheat.league.service.ground.counting import SEASONS_AT_A_TIME, taking_part
+from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.tables import Entry
 
 
@@ -35,18 +33,14 @@ class Field:
 def fields_of(session: Session, season_id: int) -> tuple[Field, ...]:
     """Return the active versions of all bots that take part: by division, finalists first."""
     members: dict[tuple[int, bool, int], list[int]] = {}
-    for version_id, division, seed, place in session.exec(_entered(season_id)):
+    entered = select(Entry.version_id, Entry.division, Entry.finals_seed, Entry.finals_place)
+    entered = entered.where(taking_part(season_id)).order_by(col(Entry.version_id))
+    for version_id, division, seed, place in session.exec(entered):
         members.setdefault((division, seed is None, place or 0), []).append(version_id)
     return tuple(
         Field(division, not others, tuple(members[division, others, place]), finals_place=place or None)
         for division, others, place in sorted(members)
     )
-
-
-@lru_cache(SEASONS_AT_A_TIME)
-def _entered(season_id: int) -> Select[int, int, int | None, int | None]:
-    entered = select(Entry.version_id, Entry.division, Entry.finals_seed, Entry.finals_place)
-    return entered.where(taking_part(season_id)).order_by(col(Entry.version_id))
 
 
 def set_apart(fields: Sequence[Field], played: Collection[int], in_finals: Collection[int] | None) -> list[Field]:

@@ -8,11 +8,9 @@ to be played.
 """
 
 import logging
-from functools import cache
 
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, select
-from sqlmodel.sql.expression import SelectOfScalar
 
 from deadheat.league.database import surroundings
 from deadheat.league.service.ground.audit import SYSTEM, audit_log, record
@@ -33,17 +31,12 @@ log = logging.getLogger(__name__)
 
 def seasons_to_publish(session: Session) -> list[int]:
     """Return the closed seasons without published standings, in which no series is under way and no match is held."""
-    return list(session.exec(_over()))
-
-
-@cache
-def _over() -> SelectOfScalar[int]:
     unfinished = select(Series.season_id).where(col(Series.state).in_(UNFINISHED))
     held = select(Match.season_id).where(Match.state == MatchState.HELD)
     over = select(Season.id).where(
         Season.state == SeasonState.CLOSED, *(col(Season.id).not_in(those) for those in (unfinished, held, PUBLISHED))
     )
-    return over.order_by(col(Season.id))
+    return list(session.exec(over.order_by(col(Season.id))))
 
 
 def publish(session: Session, season_id: int) -> bool:

@@ -9,20 +9,17 @@ those of bots that left); ``totals``; and measures of how far to trust all this:
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import asdict
-from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, case, col, func, select
-from sqlmodel.sql.expression import Select
 
 from deadheat.engine.core import Fault
 from deadheat.league.database import now
 from deadheat.league.ratings import Log, Prior, Rating, RatingConfig, RatingTable, rate
 from deadheat.league.ratings.quality import PAIR_TABLE_PLAYERS
 from deadheat.league.ratings.table import FIGURES, by_rating
-from deadheat.league.service.ground.counting import SEASONS_AT_A_TIME, happened
+from deadheat.league.service.ground.counting import happened
 from deadheat.league.service.people.teams import team_names
 from deadheat.league.service.rankings.lineage import priors_of
 from deadheat.league.service.rankings.places import Field, fields_of, set_apart, with_places_before
@@ -134,12 +131,10 @@ def _players(field: Field) -> list[str]:
 def _played(session: Session, active: Set[int], results: Log) -> set[int]:
     """Return the active versions whose bots have played, with this or an earlier version."""
     logged = {int(player) for player in results.players}
-    bots = dict(session.exec(BOTS, params={"versions": list(active | logged)}).all())
+    statement = select(BotVersion.id, BotVersion.bot_id).where(col(BotVersion.id).in_(list(active | logged)))
+    bots = dict(session.exec(statement).all())
     played = {bots[version_id] for version_id in logged}
     return {version_id for version_id in active if bots[version_id] in played}
-
-
-BOTS = select(BotVersion.id, BotVersion.bot_id).where(col(BotVersion.id).in_(bindparam("versions", expanding=True)))
 
 
 def _by_the_finals_alone(finals: Log, config: RatingConfig, fields: Sequence[Field]) -> dict[str, Rating]:
@@ -239,7 +234,8 @@ def _pairs(table: RatingTable, rows: Sequence[Row]) -> dict[str, Any]:
 def _totals(session: Session, season_id: int, rated: int, faults: Mapping[int, Mapping[str, int]]) -> dict[str, Any]:
     """Return the totals of the season. `causes`: the causes of void attempts at matches."""
     by_state = {state: count for state, count, _ in session.exec(planned_by_state(season_id))}
-    causes = dict(session.exec(_void_causes(season_id)).all())
+    void = select(Attempt.cause, func.count()).where(*voids_at_planned(season_id))
+    causes = dict(session.exec(void.group_by(Attempt.cause).order_by(Attempt.cause)).all())
     return {
         "rated": rated,
         "matches": sum(by_state.get(state, 0) for state in WITH_RESULT),
@@ -251,43 +247,24 @@ def _totals(session: Session, season_id: int, rated: int, faults: Mapping[int, M
     }
 
 
-@lru_cache(SEASONS_AT_A_TIME)
-def _void_causes(season_id: int) -> Select[str, int]:
-    void = select(Attempt.cause, func.count()).where(*voids_at_planned(season_id))
-    return void.group_by(Attempt.cause).order_by(Attempt.cause)
-
-
 def _versions(session: Session, version_ids: Sequence[int]) -> dict[int, Row]:
     names = ("version", "language", "bot_id", "bot", "author")
-    found = session.connection().execute(VERSIONS, {"versions": version_ids})
-    return {version_id: dict(zip(names, about, strict=True)) for version_id, *about in found}
+    about = (BotVersion.id, BotVersion.number, BotVersion.language, Bot.id, Bot.name, User.name)
+    versions = columns(*map(col, about)).join_from(BotVersion, Bot, col(Bot.id) == BotVersion.bot_id)
+    versions = versions.join(User, col(User.id) == Bot.owner_id).where(col(BotVersion.id).in_(version_ids))
+    found: Any = session.connection().execute(versions)
+    return {version_id: dict(zip(names, values, strict=True)) for version_id, *values in found}
 
 
-VERSIONS = (
-    columns(
-        col(BotVersion.id), col(BotVersion.number), col(BotVersion.language), col(Bot.id), col(Bot.name), col(User.name)
-    )
-    .join(Bot, col(Bot.id) == BotVersion.bot_id)
-    .join(User, col(User.id) == Bot.owner_id)
-    .where(col(BotVersion.id).in_(bindparam("versions", expanding=True)))
-)
 NO_FAULTS = {"timeouts": 0, "other_faults": 0}
 
 
 def _faults(session: Session, season_id: int) -> dict[int, dict[str, int]]:
     """Return the time-outs and other faults of each version, separately for rated and unrated matches."""
-    return {
-        version_id: {"timeouts": late, "other_faults": every - late}
-        for version_id, late, every in session.exec(_counted_faults(season_id))
-    }
-
-
-@lru_cache(SEASONS_AT_A_TIME)
-def _counted_faults(season_id: int) -> Select[int, int, int]:
     timeouts = func.sum(case((col(Participant.fault) == Fault.TIMEOUT, 1), else_=0))
-    return (
-        select(Participant.version_id, timeouts, func.count())
-        .join(Match, col(Match.id) == Participant.match_id)
-        .where(*happened(season_id), col(Participant.fault).is_not(None))
-        .group_by(col(Participant.version_id))
-    )
+    failed = select(Participant.version_id, timeouts, func.count())
+    failed = failed.join(Match, col(Match.id) == Participant.match_id).where(*happened(season_id))
+    failed = failed.where(col(Participant.fault).is_not(None)).group_by(col(Participant.version_id))
+    return {
+        version_id: {"timeouts": late, "other_faults": every - late} for version_id, late, every in session.exec(failed)
+    }

@@ -9,14 +9,12 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cache
 from typing import Any
 
-from sqlalchemy import Text, Update, bindparam
+from sqlalchemy import Text, bindparam
 from sqlalchemy import cast as as_type
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, exists, func, select
-from sqlmodel.sql.expression import Select
 
 from deadheat.league.config import MOST_UNSETTLING, REFIT_SECONDS, SETTLED_SECONDS
 from deadheat.league.database import now, surroundings
@@ -25,7 +23,7 @@ from deadheat.league.pairing.separation import is_settled
 from deadheat.league.records import from_row
 from deadheat.league.service.ground.counting import may_be_drawn
 from deadheat.league.service.ground.lookups import PUBLISHED
-from deadheat.league.service.ground.steps import set_values, update_rows, updating
+from deadheat.league.service.ground.steps import set_values
 from deadheat.league.service.rankings.history import remember
 from deadheat.league.service.rankings.ranking import ranking_if_new
 from deadheat.league.service.rankings.stored import standings_in
@@ -66,21 +64,14 @@ def seasons_to_refit(session: Session, *, ended: bool = False) -> list[int]:
     so it is not ranked again within `REFIT_SECONDS`. `ended`: only seasons in which nothing more is played.
     """
     before = now(session) - timedelta(seconds=REFIT_SECONDS)
-    return [
-        season_id
-        for season_id, created_at, goes_on in session.exec(_grown())
-        if not goes_on or (not ended and (created_at is None or created_at <= before))
-    ]
-
-
-@cache
-def _grown() -> Select[int, Any, bool]:
-    """Return the statement for seasons whose log has grown, their newest ranking's time, and whether more is played."""
     newest = select(func.max(RatingSnapshot.created_at)).where(RatingSnapshot.season_id == Season.id).scalar_subquery()
     played = exists().where(col(Series.season_id) == Season.id, col(Series.state).in_(UNFINISHED))
-    return select(Season.id, newest, played).where(
-        col(Season.log_serial) != col(Season.rated_serial), col(Season.id).not_in(PUBLISHED)
-    )
+    grown = (col(Season.log_serial) != col(Season.rated_serial), col(Season.id).not_in(PUBLISHED))
+    return [
+        season_id
+        for season_id, created_at, goes_on in session.exec(select(Season.id, newest, played).where(*grown))
+        if not goes_on or (not ended and (created_at is None or created_at <= before))
+    ]
 
 
 def refit(session: Session, season_id: int) -> bool:
@@ -92,10 +83,14 @@ def refit(session: Session, season_id: int) -> bool:
     follows, never one too few.
     """
     with surroundings(session).reading() as reader:
-        serial = reader.exec(SERIAL, params={"season": season_id}).one()
+        serial = reader.exec(select(Season.log_serial).where(col(Season.id) == season_id)).one()
         snapshot = ranking_if_new(reader, season_id, _newest(reader, season_id))
-    first = update_rows(session, _ranking(), {"id": season_id}, rated_serial=serial, read=serial) == 1
-    if not first or snapshot is None or season_id in session.exec(PUBLISHED).all():
+    older = (col(Season.id) == season_id, col(Season.rated_serial) < serial)
+    if (
+        not set_values(session, Season, *older, rated_serial=serial)
+        or snapshot is None
+        or season_id in session.exec(PUBLISHED).all()
+    ):
         return False
     times = latency_by_version(session, season_id)
     ranked = [str(row["version_id"]) for name in ("rows", "unranked") for row in snapshot.standings[name]]
@@ -117,10 +112,7 @@ def refit(session: Session, season_id: int) -> bool:
 
 def order_is_settled(session: Session, season_id: int) -> bool:
     """Say whether further games are unlikely to change a season's order (`league.pairing.separation`)."""
-    return session.exec(SETTLED_UNTIL, params={"season": season_id}).one() is not None
-
-
-SETTLED_UNTIL = select(Season.settled_until).where(col(Season.id) == bindparam("season"))
+    return session.exec(select(Season.settled_until).where(col(Season.id) == season_id)).one() is not None
 
 
 _UPLOADS = (
@@ -138,13 +130,6 @@ BEYOND = columns(_UPLOADS.c.id).where(_UPLOADS.c.nth > MOST_UNSETTLING)
 """The versions after an author's first ones of a day: they wait for the series that a resting ladder plays, so that
 nobody keeps it awake by uploads.
 """
-
-SERIAL = select(Season.log_serial).where(col(Season.id) == bindparam("season"))
-
-
-@cache
-def _ranking() -> Update:
-    return updating(Season, "id").where(col(Season.rated_serial) < bindparam("read"))
 
 
 def leaderboard(session: Session, season_id: int) -> Leaderboard:
@@ -213,20 +198,18 @@ def thin(session: Session, season_id: int) -> None:
     one of the newest (`WHOLE`), the last of an hour of the past day, or the last of a day. All other standings become
     `{}`. The points that bots' pages draw are kept separately (`league.service.rankings.history`).
     """
-    rankings = session.exec(STILL_WHOLE, params={"season": season_id}).all()
+    still_whole = (
+        select(RatingSnapshot.id, RatingSnapshot.created_at)
+        .where(col(RatingSnapshot.season_id) == season_id)
+        .where(col(RatingSnapshot.whole).is_(True), col(RatingSnapshot.final).is_(False))
+        .order_by(col(RatingSnapshot.id))
+    )
+    rankings = session.exec(still_whole).all()
     keep = kept(rankings, now(session), WHOLE)
     gone = [snapshot_id for snapshot_id, _ in rankings if snapshot_id not in keep]
     gone = [snapshot_id for snapshot_id in gone if snapshot_id != _qualifying(session, season_id)][:MOST_AT_ONCE]
     if gone:
         set_values(session, RatingSnapshot, col(RatingSnapshot.id).in_(gone), standings={}, whole=False)
-
-
-STILL_WHOLE = (
-    select(RatingSnapshot.id, RatingSnapshot.created_at)
-    .where(col(RatingSnapshot.season_id) == bindparam("season"))
-    .where(col(RatingSnapshot.whole).is_(True), col(RatingSnapshot.final).is_(False))
-    .order_by(col(RatingSnapshot.id))
-)
 
 
 def kept(rankings: Sequence[tuple[int, datetime]], at: datetime, newest: int) -> set[int]:

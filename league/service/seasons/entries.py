@@ -137,7 +137,8 @@ def enter_as_wished(session: Session, season_id: int) -> None:
     """Enter the bots whose new version was to enter this season once it is ready, each for the person who uploaded it.
     A refusal is added to the version's log.
     """
-    for version in session.exec(WISHED, params={"season": season_id}).all():
+    wished = select(BotVersion).where(BotVersion.enters_id == season_id, col(BotVersion.state).in_(BUILT))
+    for version in session.exec(wished).all():
         version.enters_id = None
         owner = None if version.uploader_id is None else session.get(User, version.uploader_id)
         if owner is None or version.state is not VersionState.READY:
@@ -148,9 +149,6 @@ def enter_as_wished(session: Session, season_id: int) -> None:
         except LeagueError as error:
             version.log += f"\n--- It could not enter season {season_id}: {error}"
         session.flush()
-
-
-WISHED = select(BotVersion).where(BotVersion.enters_id == bindparam("season"), col(BotVersion.state).in_(BUILT))
 
 
 def let_in(session: Session, organiser: Person, season_id: int, bot_id: int) -> EntryInfo:

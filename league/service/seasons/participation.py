@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import cast
 
-from sqlalchemy import and_, bindparam
+from sqlalchemy import and_
 from sqlmodel import Session, col, func, or_, select
 
 from deadheat.league.errors import NotAdmitted, TooMany
@@ -58,7 +58,9 @@ def participation(session: Session, owner: Person, bot_id: int) -> list[Particip
         .limit(MOST_SEASONS)
     )
     rows = cast(Iterable[tuple[Season, Entry | None, int | None, AbsentEntry | None]], session.exec(statement))
-    wished = dict(session.exec(WISHED, params={"bot": bot_id}).all())
+    enters = select(BotVersion.enters_id, func.max(BotVersion.number)).where(BotVersion.bot_id == bot_id)
+    enters = enters.where(col(BotVersion.enters_id).is_not(None)).group_by(col(BotVersion.enters_id))
+    wished = dict(session.exec(enters).all())
     return [
         Participation(
             season_id=season.id,
@@ -77,13 +79,6 @@ def participation(session: Session, owner: Person, bot_id: int) -> list[Particip
         )
         for season, entry, number, absent in rows
     ]
-
-
-WISHED = (
-    select(BotVersion.enters_id, func.max(BotVersion.number))
-    .where(BotVersion.bot_id == bindparam("bot"), col(BotVersion.enters_id).is_not(None))
-    .group_by(col(BotVersion.enters_id))
-)
 
 
 def _refusal(session: Session, owner: Person, season: Season, bot: Bot) -> str:
@@ -105,13 +100,6 @@ class AbsentBot:
 
 def absent_bots(session: Session, season_id: int) -> list[AbsentBot]:
     """List the entered bots of a season that do not take part, by name; organisers' reasons are in the audit log."""
-    rows = session.exec(ABSENT, params={"season": season_id})
-    return [AbsentBot(bot_id, bot, Absence(absence)) for bot_id, bot, absence in rows]
-
-
-ABSENT = (
-    select(AbsentEntry.bot_id, Bot.name, AbsentEntry.absence)
-    .join(Bot, col(Bot.id) == AbsentEntry.bot_id)
-    .where(AbsentEntry.season_id == bindparam("season"))
-    .order_by(col(Bot.name_key), col(Bot.id))
-)
+    absent = select(AbsentEntry.bot_id, Bot.name, AbsentEntry.absence).join(Bot, col(Bot.id) == AbsentEntry.bot_id)
+    absent = absent.where(AbsentEntry.season_id == season_id).order_by(col(Bot.name_key), col(Bot.id))
+    return [AbsentBot(bot_id, bot, Absence(absence)) for bot_id, bot, absence in session.exec(absent)]

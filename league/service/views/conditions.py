@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import bindparam
 from sqlmodel import Session, col, func, select
 
 from deadheat.league.service.people.person import Person
@@ -31,25 +30,18 @@ class Conditions:
 def conditions(session: Session, asker: Person) -> Conditions:
     """Return the failures among the newest matches. Raises NotAllowed."""
     asker.must_administer()
-    causes = {cause: (count, first) for cause, count, first in session.connection().execute(CAUSES)}
-    oldest = session.connection().execute(DONE).scalar()
-    faults = session.connection().execute(FAULTS, {"oldest": oldest or 0})
+    attempts = select(Attempt.cause, Attempt.finished_at).where(col(Attempt.match_id).is_not(None))
+    newest = attempts.order_by(col(Attempt.id).desc()).limit(NEWEST).subquery()
+    by_cause = select(newest.c.cause, func.count(), func.min(newest.c.finished_at)).group_by(newest.c.cause)
+    causes = {cause: (count, first) for cause, count, first in session.exec(by_cause)}
+    matches = select(Match.id).where(Match.state == MatchState.DONE)
+    done = matches.order_by(col(Match.id).desc()).limit(NEWEST).subquery()
+    oldest = session.exec(select(func.min(done.c.id))).one() or 0
+    failed = select(Participant.fault, func.count()).where(col(Participant.match_id) >= oldest)
+    faults = session.exec(failed.where(col(Participant.fault).is_not(None)).group_by(col(Participant.fault)))
     return Conditions(
         attempts=sum(count for count, _ in causes.values()),
         attempts_since=min((first for _, first in causes.values()), default=None),
         voids={cause: count for cause, (count, _) in sorted(causes.items()) if cause != "played"},
         faults={str(fault): count for fault, count in faults if fault is not None},
     )
-
-
-_attempts = select(Attempt.cause, Attempt.finished_at).where(col(Attempt.match_id).is_not(None))
-_newest = _attempts.order_by(col(Attempt.id).desc()).limit(NEWEST).subquery()
-CAUSES = select(_newest.c.cause, func.count(), func.min(_newest.c.finished_at)).group_by(_newest.c.cause)
-_matches = select(Match.id).where(Match.state == MatchState.DONE)
-_done = _matches.order_by(col(Match.id).desc()).limit(NEWEST).subquery()
-DONE = select(func.min(_done.c.id)).select_from(_done)
-FAULTS = (
-    select(Participant.fault, func.count())
-    .where(col(Participant.match_id) >= bindparam("oldest"), col(Participant.fault).is_not(None))
-    .group_by(col(Participant.fault))
-)

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import sqlalchemy
-from sqlalchemy import bindparam
 from sqlmodel import Session, col, func, select
 
 from deadheat.league.service.series.deals import SILENT
@@ -116,13 +115,9 @@ def _places(session: Session, bots: Iterable[tuple[int, int]]) -> dict[tuple[int
 
 def _last_seconds(session: Session, season_ids: Sequence[int]) -> dict[int, int]:
     """Return when each season was last ranked, in seconds of its age, read from the index."""
-    rows = session.exec(LAST, params={"ids": season_ids})
+    last = select(func.max(RatingPoint.second)).where(RatingPoint.season_id == Season.id).scalar_subquery()
+    rows = session.exec(select(Season.id, last).where(col(Season.id).in_(season_ids)))
     return {season_id: second for season_id, second in rows if second is not None}
-
-
-LAST = select(
-    Season.id, select(func.max(RatingPoint.second)).where(RatingPoint.season_id == Season.id).scalar_subquery()
-).where(col(Season.id).in_(bindparam("ids", expanding=True)))
 
 
 def _at(seconds: Mapping[int, int]) -> sqlalchemy.ColumnElement[bool]:

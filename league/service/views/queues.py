@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import bindparam, case, exists
+from sqlalchemy import case, exists
 from sqlalchemy import select as columns
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
@@ -21,7 +21,7 @@ from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.series.games import HOLDING_SEASONS
 from deadheat.league.service.series.hosts import judging_slots
 from deadheat.league.states import IN_PLAY, ON_LADDER, JobState
-from deadheat.league.tables import AuditRecord, Exhibition, RatingSnapshot, Season, Series, UtcDateTime
+from deadheat.league.tables import AuditRecord, Exhibition, RatingSnapshot, Season, Series
 
 ENDED_WITHIN = timedelta(days=1)
 """How long people's ended matches are counted."""
@@ -64,7 +64,10 @@ def queues(session: Session) -> Queues:
     and of people's matches those of a day: their number stays small.
     """
     at = now(session)
-    ranked = session.connection().execute(RANKED).all()
+    newest = select(func.max(RatingSnapshot.id)).where(RatingSnapshot.season_id == Season.id).correlate(Season)
+    seasons = select(Season.id, RatingSnapshot.created_at, col(Season.log_serial) != col(Season.rated_serial))
+    seasons = seasons.join(RatingSnapshot, col(RatingSnapshot.id) == newest.scalar_subquery())
+    ranked = session.exec(seasons.where(col(Season.state).in_(IN_PLAY))).all()
     ages = {season_id: (at - created_at).total_seconds() for season_id, created_at, _ in ranked}
     behind = frozenset(season_id for season_id, _, is_behind in ranked if is_behind)
     given_up, *stand = session.connection().execute(STAND).one()
@@ -72,14 +75,6 @@ def queues(session: Session) -> Queues:
     slots = judging_slots(session)
     idle = _idle(session, slots, queued)
     return Queues(tuple(queued.values()), slots, idle, ages, behind, _ended(session, at), given_up)
-
-
-_LAST = select(func.max(RatingSnapshot.id)).where(RatingSnapshot.season_id == Season.id).correlate(Season)
-RANKED = (
-    select(Season.id, RatingSnapshot.created_at, col(Season.log_serial) != col(Season.rated_serial))
-    .join(RatingSnapshot, col(RatingSnapshot.id) == _LAST.scalar_subquery())
-    .where(col(Season.state).in_(IN_PLAY))
-)
 
 
 def _counts(life: Life) -> tuple[StrEnum, ...]:
@@ -135,18 +130,12 @@ def _idle(session: Session, slots: int, queued: Mapping[Life, QueueInfo]) -> int
 
 def _ended(session: Session, at: datetime) -> dict[str, int]:
     ended = dict.fromkeys((*ENDS.values(), Cause.LEFT, Cause.NO_WORKER), 0)
-    for state, fault, cause, count in session.connection().execute(ENDED, {"since": at - ENDED_WITHIN}):
+    how = (col(Exhibition.state), col(Exhibition.fault), col(Exhibition.cause))
+    endings = select(*how, func.count()).where(col(Exhibition.finished_at) > at - ENDED_WITHIN).group_by(*how)
+    for state, fault, cause, count in session.connection().execute(endings):
         end = ENDS.get(fault, str(fault)) if state is JobState.DONE else cause
         ended[end] = ended.get(end, 0) + count
     return ended
-
-
-_HOW = (col(Exhibition.state), col(Exhibition.fault), col(Exhibition.cause))
-ENDED = (
-    select(*_HOW, func.count())
-    .where(col(Exhibition.finished_at) > bindparam("since", type_=UtcDateTime))
-    .group_by(*_HOW)
-)
 
 
 def _queue(life: Life, stand: list[Any], at: datetime) -> QueueInfo:

@@ -61,10 +61,12 @@ class Moment:
 def take_sample(session: Session) -> bool:
     """Store this minute's sample. Return False if it exists already, or another worker stores it at the same time."""
     minute = now(session).replace(second=0, microsecond=0)
-    if session.exec(IS_KEPT, params={"minute": minute}).one():
+    if session.exec(select(exists().where(col(Sample.at) >= minute))).one():
         return False
     before = session.exec(BEFORE).first()
-    newest, waiting = session.exec(STAND).one()
+    waits = select(func.count()).where(Series.state == SERIES.waiting, col(Series.season_id).not_in(HOLDING_SEASONS))
+    stand = select(select(func.max(Attempt.id)).scalar_subquery(), waits.scalar_subquery())
+    newest, waiting = session.exec(stand).one()
     newest = newest or 0
     fresh = before is None or minute - before.at > GAP
     since = newest if before is None or fresh else before.attempt
@@ -83,7 +85,7 @@ def take_sample(session: Session) -> bool:
     if not insert_new(session, Sample, [row]):
         return False
     _count(session, session.get_one(Sample, minute), since)
-    session.connection().execute(FORGOTTEN, {"oldest": minute - KEPT})
+    session.connection().execute(delete(Sample).where(col(Sample.at) < minute - KEPT))
     if fresh or before is None or before.at.hour != minute.hour:
         forget_minutes(session, minute)
     return True
@@ -95,14 +97,7 @@ def is_sampled(session: Session) -> bool:
     return newest is not None and now(session) - newest.at <= GAP
 
 
-IS_KEPT = select(exists().where(col(Sample.at) >= bindparam("minute", type_=UtcDateTime)))
 BEFORE = select(Sample).order_by(col(Sample.at).desc()).limit(1)
-_WAITING = select(func.count()).where(Series.state == SERIES.waiting, col(Series.season_id).not_in(HOLDING_SEASONS))
-STAND = select(
-    select(func.max(Attempt.id)).scalar_subquery(),
-    _WAITING.scalar_subquery(),
-)
-FORGOTTEN = delete(Sample).where(col(Sample.at) < bindparam("oldest", type_=UtcDateTime))
 
 
 def samples(session: Session, asker: Person, hours: int) -> list[Moment]:

@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import bindparam
 from sqlalchemy import select as columns
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
@@ -187,15 +186,10 @@ class _Failure:
 def _failed(session: Session) -> Sequence[Any]:
     """Return the failed attempts by workers among the newest of the league, the oldest first."""
     newest = session.exec(select(func.max(Attempt.id))).one() or 0
-    return session.connection().execute(FAILED, {"before": newest - NEWEST}).all()
-
-
-# With a condition on the season, the databases searched all its attempts instead of the table's end.
-FAILED = (
-    columns(*(getattr(Attempt, name) for name in ("season_id", "series_id", "match_id", "worker", "cause", "evidence")))
-    .where(col(Attempt.id) > bindparam("before"), col(Attempt.cause) != Cause.PLAYED, col(Attempt.worker).is_not(None))
-    .order_by(col(Attempt.id))
-)
+    # With a condition on the season, the databases searched all its attempts instead of the table's end.
+    failed = (col(Attempt.id) > newest - NEWEST, col(Attempt.cause) != Cause.PLAYED, col(Attempt.worker).is_not(None))
+    shown = (getattr(Attempt, name) for name in ("season_id", "series_id", "match_id", "worker", "cause", "evidence"))
+    return session.connection().execute(columns(*shown).where(*failed).order_by(col(Attempt.id))).all()
 
 
 def _failed_series(session: Session, failed: Sequence[Any]) -> list[_Failure]:
