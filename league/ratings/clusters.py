@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deadheat.league.ratings.arrays import Bools, Ints, Matrix, Vector
-from deadheat.league.ratings.linear import outer_products
+from deadheat.league.ratings.linear import Bools, Ints, Matrix, Vector, outer_products
 from deadheat.league.ratings.log import NO_GROUP, Tables
 from deadheat.league.ratings.pairs import comparisons, expected_results
 from deadheat.league.states import Ranks

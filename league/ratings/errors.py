@@ -27,10 +27,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from deadheat.league.ratings.arrays import Bools, Ints, Matrix, Vector
 from deadheat.league.ratings.bradley_terry import Posterior
 from deadheat.league.ratings.clusters import LEAST_DISPERSION, score_variance
-from deadheat.league.ratings.linear import Cholesky
+from deadheat.league.ratings.linear import Bools, Cholesky, Ints, Matrix, Vector
 from deadheat.league.ratings.log import NO_GROUP, Tables
 from deadheat.league.ratings.pairs import Pairs, pairs_of
 from deadheat.league.states import Ranks

@@ -4,12 +4,39 @@ numpy factors a positive definite matrix but solves no triangular system, and a 
 the systems are solved in blocks: the blocks on the factor's diagonal are inverted once, and the rest is multiplication.
 """
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from deadheat.league.ratings.arrays import Ints, Matrix, Vector
+Ints = NDArray[np.signedinteger[Any]]
+Bools = NDArray[np.bool_]
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+def how_many(conditions: Iterable[Bools]) -> Ints:
+    """Count, for each row, the conditions that hold there. Each has shape (rows,), and there is at least one."""
+    first, *others = conditions
+    total = first.astype(np.int64)
+    for other in others:
+        total += other
+    return total
+
+
+def joined(parts: Sequence[Ints]) -> Ints:
+    """Concatenate arrays. A single one is not copied."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def are_dense(keys: Ints, below: int) -> bool:
+    """Say whether counting keys, all `below` a bound, beats sorting them: there are few more counters than keys."""
+    return below <= 2 * len(keys)
+
 
 BLOCK = 64
 """The number of rows of a diagonal block. Smaller blocks leave more to Python, larger ones are slower to invert."""
@@ -26,7 +53,7 @@ class Cholesky:
     corners: Sequence[Matrix]  # inverses of the blocks on its diagonal
 
     @classmethod
-    def of(cls, matrix: Matrix) -> "Cholesky":
+    def of(cls, matrix: Matrix) -> Cholesky:
         """Factor an (n, n) matrix, of which only the upper triangle is read.
 
         Raises:

@@ -21,7 +21,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from deadheat.league.ratings.arrays import Ints, are_dense, how_many, joined
+from deadheat.league.ratings.linear import Ints, are_dense, how_many, joined
 
 NO_GROUP = -1
 

@@ -5,8 +5,7 @@ from typing import Protocol
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from deadheat.league.ratings.arrays import Matrix, Vector
-from deadheat.league.ratings.linear import Cholesky
+from deadheat.league.ratings.linear import Cholesky, Matrix, Vector
 
 MOST_STEPS = 100
 """The most steps. The usual number is 5 to 12; a hundred means that there is no maximum."""

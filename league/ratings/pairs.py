@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
-from deadheat.league.ratings.arrays import Bools, Ints, Vector, are_dense, how_many
+from deadheat.league.ratings.linear import Bools, Ints, Vector, are_dense, how_many
 from deadheat.league.ratings.log import Tables
 from deadheat.league.states import Ranks
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from deadheat.league.ratings.arrays import Ints, Matrix, Vector
+from deadheat.league.ratings.linear import Ints, Matrix, Vector
 
 DRAWS = 1000
 

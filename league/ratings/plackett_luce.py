@@ -13,8 +13,7 @@ from math import comb
 
 import numpy as np
 
-from deadheat.league.ratings.arrays import Ints, Matrix, Vector
-from deadheat.league.ratings.linear import outer_products
+from deadheat.league.ratings.linear import Ints, Matrix, Vector, outer_products
 from deadheat.league.ratings.log import Tables
 from deadheat.league.ratings.newton import maximum
 from deadheat.league.ratings.prior import Beliefs

@@ -19,7 +19,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from deadheat.league.ratings.arrays import Ints, Matrix, Vector
+from deadheat.league.ratings.linear import Ints, Matrix, Vector
 from deadheat.league.states import Ranks
 
 ELO_PER_NAT = 400 / math.log(10)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deadheat.league.ratings.arrays import Ints, Vector
 from deadheat.league.ratings.bradley_terry import Posterior
 from deadheat.league.ratings.errors import dispersion
+from deadheat.league.ratings.linear import Ints, Vector
 from deadheat.league.ratings.pairs import Pairs
 
 PAIR_TABLE_PLAYERS = 30

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deadheat.league.ratings.arrays import Ints, Matrix, Vector
 from deadheat.league.ratings.clusters import overdispersion
-from deadheat.league.ratings.linear import Cholesky, outer_products
+from deadheat.league.ratings.linear import Cholesky, Ints, Matrix, Vector, outer_products
 from deadheat.league.ratings.log import Tables
 from deadheat.league.ratings.newton import NoMaximum, maximum
 from deadheat.league.ratings.pairs import comparisons, expected_results

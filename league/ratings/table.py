@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deadheat.league.ratings.arrays import Ints, Vector
 from deadheat.league.ratings.bradley_terry import Posterior
 from deadheat.league.ratings.errors import Spread, spread_of
+from deadheat.league.ratings.linear import Ints, Vector
 from deadheat.league.ratings.log import Log, Tables
 from deadheat.league.ratings.pairs import Tallies, pairs_of, tallies_of
 from deadheat.league.ratings.places import places_of

@@ -12,7 +12,7 @@ from sqlalchemy import BigInteger, ScalarResult, Select, cast, func
 from sqlmodel import Session, col, select
 
 from deadheat.league.ratings import Games, Log, log_of
-from deadheat.league.ratings.arrays import Ints
+from deadheat.league.ratings.linear import Ints
 from deadheat.league.service.ground.counting import SEASONS_AT_A_TIME, counts
 from deadheat.league.states import Purpose
 from deadheat.league.tables import Match, Participant, Series
