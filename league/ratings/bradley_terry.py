@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deadheat.league.ratings.linear import Bools, Ints, Matrix, Vector
-from deadheat.league.ratings.newton import maximum
+from deadheat.league.ratings.linear import Bools, Ints, Matrix, Vector, maximum
 from deadheat.league.ratings.pairs import Pairs, expected_results
 from deadheat.league.ratings.prior import Beliefs
 

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from deadheat.league.ratings.clusters import overdispersion
-from deadheat.league.ratings.linear import Cholesky, Ints, Matrix, Vector, outer_products
+from deadheat.league.ratings.linear import Cholesky, Ints, Matrix, NoMaximum, Vector, maximum, outer_products
 from deadheat.league.ratings.log import Tables
-from deadheat.league.ratings.newton import NoMaximum, maximum
 from deadheat.league.ratings.pairs import comparisons, expected_results
 from deadheat.league.ratings.prior import ELO_PER_NAT, Beliefs
 from deadheat.league.states import Ranks
@@ -83,7 +82,7 @@ class _Seated:
         return expected_results(both[self.terms] @ SIGNS)
 
     def gradient(self, both: Vector) -> Vector:
-        """Return the gradient, as `league.ratings.newton` requires it."""
+        """Return the gradient, as `league.ratings.linear` requires it."""
         players = len(both) - self.seats
         surplus = self.counts * (self.results - self.expected(both))
         found: Vector = np.zeros(len(both))
@@ -93,7 +92,7 @@ class _Seated:
         return found
 
     def curvature(self, both: Vector) -> Matrix:
-        """Return the curvature, as `league.ratings.newton` requires it."""
+        """Return the curvature, as `league.ratings.linear` requires it."""
         players = len(both) - self.seats
         expected = self.expected(both)
         found = outer_products(self.terms, np.outer(np.sqrt(self.counts * expected * (1 - expected)), SIGNS), len(both))
