@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from deadheat.league.ratings.errors import spread_of
+from deadheat.league.ratings.linear import one_thread
 from deadheat.league.ratings.log import Log
 from deadheat.league.ratings.pairs import tallies_of
 from deadheat.league.ratings.prior import ELO_PER_NAT, Prior, RatingConfig
 from deadheat.league.ratings.table import rate
-from deadheat.league.ratings.threads import one_thread
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import numpy as np
 
 from deadheat.league.ratings.bradley_terry import Posterior
 from deadheat.league.ratings.errors import Spread, spread_of
-from deadheat.league.ratings.linear import Ints, Vector
+from deadheat.league.ratings.linear import Ints, Vector, one_thread
 from deadheat.league.ratings.log import Log, Tables
 from deadheat.league.ratings.pairs import Tallies, pairs_of, tallies_of
 from deadheat.league.ratings.places import places_of
@@ -15,7 +15,6 @@ from deadheat.league.ratings.plackett_luce import plackett_luce
 from deadheat.league.ratings.prior import ELO_PER_NAT, Prior, RatingConfig, beliefs
 from deadheat.league.ratings.quality import Fit, PairTable, fit_of, pair_table
 from deadheat.league.ratings.seats import SeatEffect, seat_effects
-from deadheat.league.ratings.threads import one_thread
 
 NORMAL_95 = 1.959963984540054
 """Half the width of a 95 % interval in standard errors."""
