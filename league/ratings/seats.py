@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deadheat.league.ratings.clusters import overdispersion
+from deadheat.league.ratings.errors import overdispersion
 from deadheat.league.ratings.linear import Cholesky, Ints, Matrix, NoMaximum, Vector, maximum, outer_products
 from deadheat.league.ratings.log import Tables
 from deadheat.league.ratings.pairs import comparisons, expected_results
