@@ -26,7 +26,7 @@ def tally(config: Mapping[str, Any], second: Iterable[float | None]) -> str:
 
 def sentences(fit: Mapping[str, Any], seats: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the sentences about the fit and the seats. `fit` and `seats` are in the form of
-    `league.ratings.quality.Fit` and `league.ratings.seats.SeatEffect`.
+    `league.ratings.quality.Fit` and `league.ratings.quality.SeatEffect`.
     """
     said = []
     if fit["chi2_per_dof"] is not None:

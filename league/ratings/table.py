@@ -13,8 +13,7 @@ from deadheat.league.ratings.pairs import Tallies, pairs_of, tallies_of
 from deadheat.league.ratings.places import places_of
 from deadheat.league.ratings.plackett_luce import plackett_luce
 from deadheat.league.ratings.prior import ELO_PER_NAT, Prior, RatingConfig, beliefs
-from deadheat.league.ratings.quality import Fit, PairTable, fit_of, pair_table
-from deadheat.league.ratings.seats import SeatEffect, seat_effects
+from deadheat.league.ratings.quality import Fit, PairTable, SeatEffect, fit_of, pair_table, seat_effects
 
 NORMAL_95 = 1.959963984540054
 """Half the width of a 95 % interval in standard errors."""
