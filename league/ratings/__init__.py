@@ -25,9 +25,8 @@ matter, and removing a result and restoring it restores every figure.
 
 from deadheat.league.ratings.bradley_terry import NoRating
 from deadheat.league.ratings.log import Games, Log, log_of
-from deadheat.league.ratings.performance import Performance, performances
 from deadheat.league.ratings.prior import ELO_PER_NAT, Prior, RatingConfig, carried
-from deadheat.league.ratings.table import Place, Rating, RatingTable, rate
+from deadheat.league.ratings.table import Performance, Place, Rating, RatingTable, performances, rate
 
 __all__ = [
     "ELO_PER_NAT",
