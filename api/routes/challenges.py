@@ -11,7 +11,7 @@ from deadheat.api.edge.caching import NOWHERE
 from deadheat.api.schemas import base
 from deadheat.api.schemas import challenges as schemas
 from deadheat.api.schemas.matches import Matches
-from deadheat.league.records.challenges import AskedChallenge
+from deadheat.league.records.entries import AskedChallenge
 from deadheat.league.service.duels import requests, views
 from deadheat.league.service.views.matches import matches
 

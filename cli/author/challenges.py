@@ -18,7 +18,7 @@ from deadheat.cli.server.follow import Patience, Timeout
 from deadheat.cli.statistics.sprt import bounds
 from deadheat.engine.figures import counted
 from deadheat.league.records.bots import Bot
-from deadheat.league.records.challenges import AskedChallenge
+from deadheat.league.records.entries import AskedChallenge
 from deadheat.league.records.matches import Match
 from deadheat.league.records.seasons import Season
 from deadheat.league.states import ON_LADDER, ChallengeState

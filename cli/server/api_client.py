@@ -24,8 +24,7 @@ from pydantic_core import SchemaValidator, core_schema
 from deadheat.cli.server.wire import Refused, Wire
 from deadheat.league.records import Record
 from deadheat.league.records.bots import Bot, BuildLog, Version
-from deadheat.league.records.challenges import AskedChallenge
-from deadheat.league.records.entries import Challenge, Entry, Waiting
+from deadheat.league.records.entries import AskedChallenge, Challenge, Entry, Waiting
 from deadheat.league.records.evaluations import Evaluation, EvaluationDetail, EvaluationPairing
 from deadheat.league.records.forecasts import Forecast
 from deadheat.league.records.hosts import Workers
@@ -486,7 +485,7 @@ def _items(answer: Any) -> list[Any]:
 
 def _read(shape: type[Shape], value: Any) -> Shape:
     try:
-        found: Shape = _reader(cast(Hashable, shape)).validate_python(value)
+        found: Shape = _reader(cast("Hashable", shape)).validate_python(value)
     except ValidationError as error:
         first = error.errors()[0]
         raise _strange(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None

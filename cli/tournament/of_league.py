@@ -24,7 +24,7 @@ from deadheat.cli.tournament.show import closing_lines, sprt_line, standings_tab
 from deadheat.cli.tournament.standings import Standings
 from deadheat.engine.core import NS_PER_S
 from deadheat.engine.transcript import Transcript
-from deadheat.league.records.challenges import AskedChallenge
+from deadheat.league.records.entries import AskedChallenge
 from deadheat.league.records.matches import Match
 from deadheat.league.states import WITH_RESULT, MatchState
 from deadheat.league.words import Uncounting

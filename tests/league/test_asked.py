@@ -13,7 +13,7 @@ from sqlmodel import col, select
 
 from deadheat.league import errors, sprt
 from deadheat.league.pairing.duel import Duel
-from deadheat.league.records.challenges import AskedChallenge
+from deadheat.league.records.entries import AskedChallenge
 from deadheat.league.service.duels import planning, requests, views
 from deadheat.league.service.duels.planning import OPEN_SERIES
 from deadheat.league.service.people.person import Person

@@ -12,8 +12,7 @@ from sqlmodel import col, select
 from deadheat.league import errors
 from deadheat.league.jobs import MatchJob, MatchOutcome
 from deadheat.league.pairing.duel import Duel
-from deadheat.league.records.challenges import AskedChallenge
-from deadheat.league.records.entries import Entry
+from deadheat.league.records.entries import AskedChallenge, Entry
 from deadheat.league.service.duels import panels, requests, views
 from deadheat.league.service.jobs import exhibitions
 from deadheat.league.service.jobs.sweep import sweep

@@ -20,7 +20,7 @@ from deadheat.api.services import Services
 from deadheat.engine.language import gettext
 from deadheat.league.errors import NotFound
 from deadheat.league.ratings import Rating, RatingConfig, rate
-from deadheat.league.records.challenges import AskedChallenge
+from deadheat.league.records.entries import AskedChallenge
 from deadheat.league.service.bots.bots import bot_info, bots_of, is_own
 from deadheat.league.service.duels import requests, views
 from deadheat.league.service.duels.panels import log_of_scores
