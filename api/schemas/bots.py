@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from deadheat.api.schemas.base import Input, Items, Name, RowId
 from deadheat.engine.games import GAMES
-from deadheat.league.records.panels import PanelResult
+from deadheat.league.records.entries import PanelResult
 
 Description = Annotated[
     str,

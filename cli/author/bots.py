@@ -18,7 +18,7 @@ from deadheat.cli.server.follow import panel_line, state_line
 from deadheat.engine.figures import counted
 from deadheat.league.records.bots import Bot as BotAnswer
 from deadheat.league.records.bots import Version
-from deadheat.league.records.panels import PanelResult
+from deadheat.league.records.entries import PanelResult
 
 Number = Annotated[int, typer.Argument(metavar="VERSION", help="The version's number.", min=1)]
 

@@ -32,7 +32,7 @@ from deadheat.api.routes.versions import accept_upload
 from deadheat.api.schemas import bots as schemas
 from deadheat.api.schemas.entries import EntryRequest
 from deadheat.api.services import Services
-from deadheat.league.records.panels import PanelResult
+from deadheat.league.records.entries import PanelResult
 from deadheat.league.service.bots.bots import bot_info, build_log, may_upload, version_info, versions_of
 from deadheat.league.service.bots.environments import installed_languages
 from deadheat.league.service.duels.views import panel_results
@@ -117,7 +117,7 @@ async def upload(shared: Shared, request: Request, visit: Annotated[Visit, Depen
             sessions.must_match(visit.secret, received.fields.get(sessions.CSRF_FIELD))
 
             def act() -> Response:
-                version = accept_upload(shared, visit.person, bot_id, cast(BinaryIO, file), received)
+                version = accept_upload(shared, visit.person, bot_id, cast("BinaryIO", file), received)
                 return onward(f"/bots/{bot_id}/versions/{version.number}")
 
             taking_in = partial(attempt, "upload", {}, act, partial(_workshop, shared, visit, bot_id))

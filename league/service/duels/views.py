@@ -16,9 +16,8 @@ from deadheat.engine.language import _
 from deadheat.league.errors import NotFound
 from deadheat.league.ratings.table import NORMAL_95
 from deadheat.league.records import from_row
-from deadheat.league.records.entries import AskedChallenge
+from deadheat.league.records.entries import AskedChallenge, PanelOpponent, PanelResult
 from deadheat.league.records.entries import Challenge as ChallengeInfo
-from deadheat.league.records.panels import PanelOpponent, PanelResult
 from deadheat.league.service.bots.bots import own_bot
 from deadheat.league.service.contests.life import matches_of, numbered, running
 from deadheat.league.service.duels.counting import MATCHUPS, Matchup, duel_of, matchups
