@@ -13,7 +13,7 @@ from deadheat.league.errors import NotAllowed, NotFound
 from deadheat.league.pairing.stages import stages
 from deadheat.league.pairing.tournament import Form
 from deadheat.league.records.entries import Waiting
-from deadheat.league.records.forecasts import ForecastEvaluation
+from deadheat.league.records.seasons import ForecastEvaluation
 from deadheat.league.service.evaluations.beginning import set_timetable
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.absence import withdraw

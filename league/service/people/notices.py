@@ -26,8 +26,8 @@ from deadheat.engine.core import Fault
 from deadheat.engine.language import N_, gettext
 from deadheat.league.database import now
 from deadheat.league.records import from_row
-from deadheat.league.records.forecasts import ForecastEvaluation
 from deadheat.league.records.people import Notice as NoticeInfo
+from deadheat.league.records.seasons import ForecastEvaluation
 from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.service.ground.lookups import newest_first
 from deadheat.league.service.ground.steps import insert_new, set_values

@@ -29,7 +29,7 @@ from deadheat.engine.language import _
 from deadheat.league.pairing.blocks import block_rounds
 from deadheat.league.pairing.stages import Stage
 from deadheat.league.pairing.tournament import Form, ties
-from deadheat.league.records.forecasts import ForecastEvaluation
+from deadheat.league.records.seasons import ForecastEvaluation
 from deadheat.league.states import EvaluationFormat
 from deadheat.league.timetable import DeclaredEvaluation, earliest_due, next_after, stamp
 

@@ -12,7 +12,7 @@ from deadheat.engine.language import _, ngettext
 from deadheat.league.database import now
 from deadheat.league.pairing.stages import stages
 from deadheat.league.pairing.tournament import Form
-from deadheat.league.records.forecasts import Forecast, ForecastEvaluation
+from deadheat.league.records.seasons import Forecast, ForecastEvaluation
 from deadheat.league.service.course.finals import finals_form
 from deadheat.league.service.evaluations.beginning import due_since, running_evaluation
 from deadheat.league.service.evaluations.playing import form_of, last_round
