@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from deadheat.api.deps import Shared
 from deadheat.api.schemas import base
 from deadheat.api.services import Services
-from deadheat.league.records.timeouts import Over, Timeouts
+from deadheat.league.records.matches import Over, Timeouts
 from deadheat.league.service.seasons.seasons import names_going_on
 from deadheat.league.service.views.timeouts import timeouts
 

@@ -13,7 +13,7 @@ from deadheat.cli.output import Column, Columns, Output, table
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import visits
 from deadheat.engine.figures import used
-from deadheat.league.records.timeouts import Late, Over, Timeouts
+from deadheat.league.records.matches import Late, Over, Timeouts
 
 SHARE: Columns[Late] = (
     Column("prompts", lambda late: f"{late.prompts:,}", right=True),

@@ -28,7 +28,7 @@ from deadheat.engine.transcript import Transcript
 from deadheat.engine.verdicts import past_deadline
 from deadheat.league.errors import BlobsAway
 from deadheat.league.jobs import SeriesJob
-from deadheat.league.records.timeouts import Over
+from deadheat.league.records.matches import Over
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.series import carrying_out
 from deadheat.league.service.series.carrying_out import SERIES

@@ -21,7 +21,7 @@ from deadheat.api.schemas import rulings as shapes
 from deadheat.api.services import Services
 from deadheat.engine.games.folder import problems
 from deadheat.league.database import now
-from deadheat.league.records.timeouts import Over as Time
+from deadheat.league.records.matches import Over as Time
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings.closing import ban, ended_accounts, reopen
 from deadheat.league.service.rulings.held import held_by_game

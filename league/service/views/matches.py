@@ -23,9 +23,9 @@ from deadheat.league.records.matches import (
     LatencyView,
     MatchDetail,
     SeatView,
+    Whose,
 )
 from deadheat.league.records.matches import Match as MatchInfo
-from deadheat.league.records.timeouts import Whose
 from deadheat.league.service.contests.life import numbered
 from deadheat.league.service.ground.machines import machine_numbers
 from deadheat.league.service.ground.steps import existing

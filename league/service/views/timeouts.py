@@ -13,7 +13,7 @@ from sqlmodel import Session, col, func
 
 from deadheat.engine.figures import wilson
 from deadheat.league.database import now
-from deadheat.league.records.timeouts import Late, Over, Timeouts
+from deadheat.league.records.matches import Late, Over, Timeouts
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.service.series.deadlines import ADDED, ALWAYS, began
 from deadheat.league.states import GOING_ON, Span
