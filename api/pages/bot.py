@@ -20,8 +20,8 @@ from deadheat.api.services import Services
 from deadheat.engine.core import Fault
 from deadheat.engine.intervals import Bar, bars
 from deadheat.engine.language import N_, gettext
-from deadheat.league.beside import tally
 from deadheat.league.errors import NotFound
+from deadheat.league.records.rankings import tally
 from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.duels.views import at_gate
 from deadheat.league.service.evaluations import views as evaluations

@@ -22,8 +22,8 @@ from deadheat.api.schemas.base import RowId
 from deadheat.api.services import Services
 from deadheat.engine.intervals import bars
 from deadheat.engine.language import N_, gettext, language
-from deadheat.league.beside import tally
 from deadheat.league.database import now
+from deadheat.league.records.rankings import tally
 from deadheat.league.records.seasons import Progress, Season
 from deadheat.league.service.course import states
 from deadheat.league.service.course.finals import finals_progress

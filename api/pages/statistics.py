@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse
 
 from deadheat.api.deps import Id, Shared
 from deadheat.api.pages.render import everyones, render
-from deadheat.league.beside import NORMAL_95
+from deadheat.league.records.rankings import NORMAL_95
 from deadheat.league.service.seasons.seasons import season_info
 
 router = APIRouter(prefix="/seasons/{season_id}")

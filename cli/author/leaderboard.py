@@ -14,9 +14,8 @@ from deadheat.cli.console import USAGE, fail, out, plain
 from deadheat.cli.output import AsJson, Output, places, show
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import Server, Token, own_name, visit
-from deadheat.league.beside import tally
 from deadheat.league.records.entries import Entry
-from deadheat.league.records.rankings import Leaderboard, Standing
+from deadheat.league.records.rankings import Leaderboard, Standing, tally
 
 
 def leaderboard(

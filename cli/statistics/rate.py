@@ -22,8 +22,7 @@ from deadheat.cli.server.api_client import doubting
 from deadheat.cli.server.client import visit
 from deadheat.cli.statistics.recount import dice_of, recount_of
 from deadheat.engine.figures import counted
-from deadheat.league.beside import sentences, tally
-from deadheat.league.records.rankings import Leaderboard
+from deadheat.league.records.rankings import Leaderboard, sentences, tally
 
 if TYPE_CHECKING:
     from sqlmodel import Session
