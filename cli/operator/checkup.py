@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from deadheat.cli.operator.findings import CURES, Check, Finding, MachineRole, Verdict
 from deadheat.cli.operator.machine_checks import check_engine, check_fitness
-from deadheat.league.storage.room import blob_folder, room_at
+from deadheat.league.blobs import blob_folder, room_at
 
 if TYPE_CHECKING:
     from deadheat.league.config import Settings

@@ -23,7 +23,7 @@ from deadheat.engine.figures import plural
 from deadheat.engine.games.variants import rules_of
 from deadheat.engine.replay import Diverged, replay
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, decode
-from deadheat.league.blobs import BlobDamaged, BlobMissing, Blobs
+from deadheat.league.blobs import BlobDamaged, BlobMissing, Blobs, blob_folder
 from deadheat.league.config import Settings
 from deadheat.league.database import Database, is_there
 from deadheat.league.service.ground.audit import SYSTEM, record
@@ -41,7 +41,6 @@ from deadheat.league.storage.backup import (
     owners,
 )
 from deadheat.league.storage.roles import grant
-from deadheat.league.storage.room import blob_folder
 from deadheat.league.storage.schema import SchemaAge, age_of, migration_config, newest_revision, revision, revisions
 from deadheat.league.storage.tablecopy import into_one_file, league_in, reading, sums, table_sum, tables
 from deadheat.league.tables import WorkerHost
@@ -200,7 +199,7 @@ def _restore_sqlite(settings: Settings, backup: Backup) -> None:
         into_one_file(copy)
         target = Database(settings)
         with closing(sqlite3.connect(copy)) as source, target.engine.connect() as connection:
-            source.backup(cast(sqlite3.Connection, connection.connection.driver_connection))
+            source.backup(cast("sqlite3.Connection", connection.connection.driver_connection))
         if backup.manifest.revision == newest_revision():  # after a migration, the digests differ
             with target.engine.connect() as connection:
                 _must_hold(connection, tables(target.engine), backup)

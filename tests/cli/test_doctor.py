@@ -16,10 +16,10 @@ import pytest
 from deadheat.cli.operator import checkup, machine_checks
 from deadheat.cli.operator.checkup import look
 from deadheat.cli.operator.findings import MachineRole, Verdict
+from deadheat.league.blobs import Room
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from deadheat.league.service.views.samples import take_sample
-from deadheat.league.storage.room import Room
 from deadheat.sandbox.runtimes import NO_PARSER_CURE
 from tests.cli.command import ROOT, assert_one_sentence, invoke, succeeded
 from tests.conftest import JUDGE_IMAGE
