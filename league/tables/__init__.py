@@ -25,7 +25,6 @@ from deadheat.league.tables.people import (
     User,
 )
 from deadheat.league.tables.rankings import DeadlineCount, LatencySummary, RatingPoint, RatingSnapshot, ResponseTimes
-from deadheat.league.tables.rulings import Appeal, VoidedMatch
 from deadheat.league.tables.seasons import (
     AbsentEntry,
     Division,
@@ -34,4 +33,14 @@ from deadheat.league.tables.seasons import (
     SeasonInvitation,
     SeasonRules,
 )
-from deadheat.league.tables.series import Attempt, Ending, LiveMatch, Match, Pair, Participant, Series
+from deadheat.league.tables.series import (
+    Appeal,
+    Attempt,
+    Ending,
+    LiveMatch,
+    Match,
+    Pair,
+    Participant,
+    Series,
+    VoidedMatch,
+)
