@@ -8,7 +8,6 @@ none, a played match has a transcript, and only a match with a result is rated.
 from deadheat.league.tables.bots import Bot, BotVersion
 from deadheat.league.tables.columns import MOST_WORD, SHA256_HEX, JobRow, Staged, UtcDateTime, json_column, word
 from deadheat.league.tables.contests import Contest, ContestPlayer, Meeting, MeetingPlayer
-from deadheat.league.tables.exhibitions import SEATED, Exhibition
 from deadheat.league.tables.hosts import JudgingEnvironment, LeagueGame, Machine, Sample, WorkerHost
 from deadheat.league.tables.people import (
     Announcement,
@@ -34,9 +33,11 @@ from deadheat.league.tables.seasons import (
     SeasonRules,
 )
 from deadheat.league.tables.series import (
+    SEATED,
     Appeal,
     Attempt,
     Ending,
+    Exhibition,
     LiveMatch,
     Match,
     Pair,
