@@ -13,7 +13,7 @@ from deadheat.league import errors
 from deadheat.league.errors import AccountClosed, BadSetting, BadToken, NameTaken, NotAllowed, NotInvited, WrongState
 from deadheat.league.service.bots.bots import active, bot_info
 from deadheat.league.service.ground.audit import SYSTEM
-from deadheat.league.service.people import access, newcomers, teams, users
+from deadheat.league.service.people import access, teams, users
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings import closing, operators
 from deadheat.league.service.rulings.closing import ban, close_account, ended_accounts, reopen
@@ -260,7 +260,7 @@ def test_an_organiser_chooses_the_rule_for_sign_ups(world: World) -> None:
         world.write(users.sign_up, name, PASSWORD, code)
 
     def ruled(rule: NewcomerRule, code: str = "") -> None:
-        world.write(newcomers.set_newcomer_rule, world.boss, rule, code)
+        world.write(users.set_newcomer_rule, world.boss, rule, code)
 
     signs_up("first")
     ruled(NewcomerRule.CODE, "tea & scones")
@@ -273,5 +273,5 @@ def test_an_organiser_chooses_the_rule_for_sign_ups(world: World) -> None:
     signs_up("third")
     refused(BadSetting, ruled, NewcomerRule.CODE)
     with world.db.transaction() as session:
-        refused(NotAllowed, newcomers.set_newcomer_rule, session, Person(2, "first", Role.AUTHOR), NewcomerRule.OPEN)
+        refused(NotAllowed, users.set_newcomer_rule, session, Person(2, "first", Role.AUTHOR), NewcomerRule.OPEN)
         assert "scones" not in "".join(session.exec(select(AuditRecord.data)))

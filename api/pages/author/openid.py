@@ -32,9 +32,8 @@ from deadheat.league.database import now
 from deadheat.league.errors import LeagueError, NameTaken, NotFound, ProviderAway, ProviderRefused
 from deadheat.league.service.people import identities
 from deadheat.league.service.people.access import signing_key
-from deadheat.league.service.people.newcomers import check_newcomer
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.people.users import must_be_free, user_named
+from deadheat.league.service.people.users import check_newcomer, must_be_free, user_named
 
 router = APIRouter()
 

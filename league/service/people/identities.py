@@ -18,10 +18,9 @@ from deadheat.engine.language import N_, _
 from deadheat.league.database import now
 from deadheat.league.errors import AccountClosed, AlreadyLinked, WrongState
 from deadheat.league.service.ground.steps import flush_unless_taken
-from deadheat.league.service.people.newcomers import check_newcomer
 from deadheat.league.service.people.notices import account_changed
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.people.users import insert_user, must_be_free
+from deadheat.league.service.people.users import check_newcomer, insert_user, must_be_free
 from deadheat.league.states import Role
 from deadheat.league.tables import Identity, User
 
