@@ -39,9 +39,8 @@ from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, SignInAgain
 from deadheat.league.service.bots import bots
 from deadheat.league.service.people import access, teams, users
-from deadheat.league.service.people.identities import FRESH, has_password, is_linked
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.people.users import newcomer_rule
+from deadheat.league.service.people.users import FRESH, has_password, is_linked, newcomer_rule
 from deadheat.league.service.rulings.closing import close_account
 from deadheat.league.states import Scope, TokenKind
 

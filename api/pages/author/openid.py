@@ -30,7 +30,7 @@ from deadheat.api.services import Services
 from deadheat.engine.language import N_, _, gettext
 from deadheat.league.database import now
 from deadheat.league.errors import LeagueError, NameTaken, NotFound, ProviderAway, ProviderRefused
-from deadheat.league.service.people import identities
+from deadheat.league.service.people import users
 from deadheat.league.service.people.access import signing_key
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import check_newcomer, must_be_free, user_named
@@ -89,7 +89,7 @@ def unlink(shared: Shared, request: Request, posted: Submitted) -> Response:
     provider = _provider(shared)
     confirm(shared, request, posted)
     with shared.db.transaction() as session:
-        identities.unlink_identity(session, posted.visit.person, provider.issuer)
+        users.unlink_identity(session, posted.visit.person, provider.issuer)
     return onward(f"{HOME}#openid")
 
 
@@ -123,10 +123,10 @@ def _enter(shared: Services, request: Request, flow: Flow, subject: str) -> Resp
     issuer, back = _provider(shared).issuer, local_path(flow.back)
     person: Person | None
     with shared.db.transaction() as session:
-        person = identities.person_known_as(session, issuer, subject)
+        person = users.person_known_as(session, issuer, subject)
         if person is None and flow.act == "up":
             name = checked(NewAuthor, {"name": flow.name, "code": flow.code}).name
-            person = identities.sign_up_as(session, name, flow.code, issuer, subject)
+            person = users.sign_up_as(session, name, flow.code, issuer, subject)
     if person is None:
         return account.door(shared, "sign-up", Complaint("openid", 403, gettext(UNKNOWN)), back)
     return begin(shared, request, person, back)
@@ -137,7 +137,7 @@ def _link(shared: Services, visit: Visit | None, began: str, subject: str) -> Re
     if visit is None or visit.csrf != began:
         raise ProviderRefused(_("You are not signed in to the account that was to be linked. Sign in and begin again."))
     with shared.db.transaction() as session:
-        identities.link_identity(session, visit.person, _provider(shared).issuer, subject)
+        users.link_identity(session, visit.person, _provider(shared).issuer, subject)
     return onward(f"{HOME}#openid")
 
 

@@ -12,8 +12,7 @@ from deadheat.api.pages.author.account import confirm, password_in
 from deadheat.api.pages.forms import Complaint, Submitted, Visit, Visiting, checked, onward, posting, private
 from deadheat.api.services import Services
 from deadheat.league.service.people import channels
-from deadheat.league.service.people.identities import has_password
-from deadheat.league.service.people.users import must_still_open
+from deadheat.league.service.people.users import has_password, must_still_open
 
 router = APIRouter(prefix="/account/webhooks")
 

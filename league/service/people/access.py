@@ -20,10 +20,9 @@ from deadheat.league.records import from_row
 from deadheat.league.records.people import Token as TokenInfo
 from deadheat.league.service.ground.steps import insert_new, set_values
 from deadheat.league.service.people.channels import remove_channels
-from deadheat.league.service.people.identities import forget_identities
 from deadheat.league.service.people.notices import account_changed
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.people.users import set_password
+from deadheat.league.service.people.users import forget_identities, set_password
 from deadheat.league.states import Scope, TokenKind
 from deadheat.league.tables import SigningKey, Token, User
 

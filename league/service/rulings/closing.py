@@ -22,10 +22,9 @@ from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.steps import lock_enterable
 from deadheat.league.service.jobs.exhibitions import open_of, resign
 from deadheat.league.service.people.access import end_everything
-from deadheat.league.service.people.identities import forget_identities
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import hand_over_team, leave_team, owned_by
-from deadheat.league.service.people.users import existing_user
+from deadheat.league.service.people.users import existing_user, forget_identities
 from deadheat.league.service.seasons.absence import take_out_everywhere, withdraw_everywhere
 from deadheat.league.tables import Bot, Channel, Team, TeamMember, User
 
