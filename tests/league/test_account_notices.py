@@ -12,7 +12,7 @@ from sqlmodel import Session, col, select, update
 
 from deadheat.league import errors
 from deadheat.league.service.bots.bots import create_bot
-from deadheat.league.service.people import access, channels, forgotten, notices, teams, users
+from deadheat.league.service.people import access, channels, notices, teams, users
 from deadheat.league.service.people.channels import ChannelInfo, Link
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import insert_user
@@ -236,12 +236,12 @@ def test_who_forgot_the_password_keeps_only_the_address_that_was_used(league: Wo
     league.write(channels.add_webhook, ada, URL)
     league.write(users.link_identity, ada, ISSUER, "ada")
     used, other = confirmed(league, ada, ADDRESS), confirmed(league, ada, "other@mail.example")
-    league.write(forgotten.ask_for_link, "ada")
-    links = {one.id: dict(parse_qsl(league.read(forgotten.link_query, one.id))) for one in (used, other)}
+    league.write(access.ask_for_link, "ada")
+    links = {one.id: dict(parse_qsl(league.read(access.link_query, one.id))) for one in (used, other)}
 
     def reset(channel_id: int) -> None:
         until, token = int(links[channel_id]["until"]), links[channel_id]["token"]
-        league.write(forgotten.reset_password, channel_id, until, token, PASSWORD)
+        league.write(access.reset_password, channel_id, until, token, PASSWORD)
 
     reset(used.id)
     assert ways(league, ada) == (0, 1, 0)

@@ -14,7 +14,7 @@ from deadheat.api.schemas.people import Password
 from deadheat.api.services import Services
 from deadheat.engine.language import _
 from deadheat.league.errors import NotFound
-from deadheat.league.service.people import forgotten
+from deadheat.league.service.people import access
 
 router = APIRouter()
 
@@ -74,16 +74,16 @@ def reset(shared: Shared, request: Request, sent: Sent) -> Response:
     shared.rates.sign_up(request)  # counts as a sign-up, because it may be a guess and costs a hash
     body = checked(ResetForm, {name: sent.get(name, "") for name in ResetForm.model_fields})
     with shared.db.transaction() as session:
-        forgotten.reset_password(session, body.channel, body.until, body.token, body.password)
+        access.reset_password(session, body.channel, body.until, body.token, body.password)
     return onward("/sign-in")
 
 
 def _send_link(shared: Services, name: str) -> None:
     with shared.db.transaction() as session:
-        forgotten.ask_for_link(session, name)
+        access.ask_for_link(session, name)
 
 
 def _reset(shared: Services, link: ResetLink, complaint: Complaint | None = None) -> Response:
     with shared.db.reading() as session:
-        owner = forgotten.owner_of_link(session, link.channel, link.until, link.token)
+        owner = access.owner_of_link(session, link.channel, link.until, link.token)
     return private(shared, "reset.html", None, complaint, link=link, owner=owner.name)
