@@ -16,7 +16,7 @@ from deadheat.engine.games import GAMES
 from deadheat.league.errors import BlobsAway
 from deadheat.league.records.matches import Match
 from deadheat.league.records.seasons import Season
-from deadheat.league.service.people import announcements as league_announcements
+from deadheat.league.service.people import notices as league_announcements
 from deadheat.league.service.seasons import seasons as league_seasons
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.service.views import overview

@@ -29,7 +29,7 @@ from deadheat.league.service.course import states
 from deadheat.league.service.course.finals import finals_progress
 from deadheat.league.service.evaluations.staged import stages_of
 from deadheat.league.service.evaluations.views import coming, evaluations
-from deadheat.league.service.people import announcements as league_announcements
+from deadheat.league.service.people import notices as league_announcements
 from deadheat.league.service.rankings.history import trends
 from deadheat.league.service.rankings.standings import Leaderboard, order_is_settled
 from deadheat.league.service.rankings.stored import Rows

@@ -12,7 +12,7 @@ from deadheat.api.pages.organiser.timetable import steps
 from deadheat.league.records.seasons import DeclaredDate
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations.beginning import set_timetable
-from deadheat.league.service.people.announcements import announce
+from deadheat.league.service.people.notices import announce
 from deadheat.league.service.people.users import check_password
 from deadheat.league.service.rankings.publishing import publish
 from deadheat.league.service.rulings.appeals import open_appeal

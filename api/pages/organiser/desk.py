@@ -24,7 +24,7 @@ from deadheat.api.schemas import base
 from deadheat.api.schemas import rulings as shapes
 from deadheat.api.services import Services
 from deadheat.engine.language import N_, _, gettext
-from deadheat.league.service.people.announcements import announcements
+from deadheat.league.service.people.notices import announcements
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import set_newcomer_rule, welcome
 from deadheat.league.service.rulings.appeals import waiting_appeals

@@ -8,8 +8,8 @@ from deadheat.api.deps import Asker, Id, Number, Shared
 from deadheat.api.schemas import rulings as shapes
 from deadheat.api.schemas.base import Items
 from deadheat.league.records.rulings import Announcement
-from deadheat.league.service.people import announcements as league_announcements
-from deadheat.league.service.people.announcements import announcements
+from deadheat.league.service.people import notices as league_announcements
+from deadheat.league.service.people.notices import announcements
 
 router = APIRouter(prefix="/v1/announcements", tags=["announcements"])
 

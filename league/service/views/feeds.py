@@ -18,7 +18,7 @@ from sqlmodel import Session, col, select
 
 from deadheat.league.records.rulings import Announcement
 from deadheat.league.service.ground.steps import existing
-from deadheat.league.service.people.announcements import announcements
+from deadheat.league.service.people.notices import announcements
 from deadheat.league.states import SEASON_STEPS, VersionState
 from deadheat.league.tables import AuditRecord, Bot, BotVersion, Entry, Season, User
 
