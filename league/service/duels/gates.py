@@ -7,7 +7,7 @@ over, but begins a duel. If its test passes, the new version becomes active. If 
 spent without a verdict, the old one stays.
 
 These games say nothing about anybody else, and both sides are one author's, so they are never rated. A ranking ties a
-version that passed less closely to its predecessor (`league.service.rankings.lineage`). With enough attempts anything
+version that passed less closely to its predecessor (`league.service.rankings.ranking`). With enough attempts anything
 passes, so each program gets one test. A program that failed against a version is not tried again, even as another
 upload of the same archive. A duel that ended undecided (the season froze, the author chose another version) continues
 from its games when the same two programs meet at this gate again.
