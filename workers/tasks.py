@@ -32,8 +32,7 @@ from deadheat.league.service.jobs.kinds import KINDS
 from deadheat.league.service.people.channels import forget_removed
 from deadheat.league.service.people.notices import forget_old
 from deadheat.league.service.rankings import standings
-from deadheat.league.service.rankings.publishing import publish, seasons_to_publish
-from deadheat.league.service.rankings.standings import seasons_to_refit
+from deadheat.league.service.rankings.standings import publish, seasons_to_publish, seasons_to_refit
 from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.series.hosts import live_machines
 from deadheat.league.service.views.samples import take_sample

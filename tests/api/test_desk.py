@@ -19,8 +19,7 @@ from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import check_password, existing_user
-from deadheat.league.service.rankings.publishing import publish
-from deadheat.league.service.rankings.standings import refit
+from deadheat.league.service.rankings.standings import publish, refit
 from deadheat.league.service.rulings.appeals import open_appeal
 from deadheat.league.service.rulings.operators import set_role
 from deadheat.league.service.seasons.entries import enter, entry_info

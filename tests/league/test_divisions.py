@@ -15,7 +15,7 @@ from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.duels.views import challenges
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.rankings import publishing, standings
+from deadheat.league.service.rankings import standings
 from deadheat.league.service.rulings import closing, operators
 from deadheat.league.service.seasons import absence, admission, bot_changes, entries, seasons
 from deadheat.league.service.seasons.divisions import assign_division, change_divisions, moved
@@ -265,6 +265,6 @@ def test_a_bot_that_came_too_late_to_play_stays_in_its_division(world: World) ->
             absence.reinstate(session, world.boss, season_id, bot_id, "here")
         set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
     with world.db.transaction() as session:
-        assert publishing.publish(session, season_id)
+        assert standings.publish(session, season_id)
         ranks = [row["rank"] for row in standings.leaderboard(session, season_id).standings["rows"]]
     assert (ranks, divisions(world, following(world, season_id).id)) == ([1, 1, None, None], [[1, 2], [3, 4]])

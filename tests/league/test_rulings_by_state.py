@@ -22,8 +22,7 @@ from deadheat.league.service.ground.audit import audit_log, first_broken
 from deadheat.league.service.jobs import exhibiting, exhibitions
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import invite_to_team, join_team
-from deadheat.league.service.rankings.publishing import publish
-from deadheat.league.service.rankings.standings import leaderboard, refit
+from deadheat.league.service.rankings.standings import leaderboard, publish, refit
 from deadheat.league.service.rulings import appeals, closing, impartiality, operators, rulings
 from deadheat.league.service.rulings import appeals as league_appeals
 from deadheat.league.service.rulings.appeals import appealable, open_appeal

@@ -18,7 +18,7 @@ from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import first_broken
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.rankings import publishing, standings
+from deadheat.league.service.rankings import standings
 from deadheat.league.service.rulings import held, rulings
 from deadheat.league.service.seasons import absence, divisions, seasons
 from deadheat.league.service.seasons import entries as league_entries
@@ -119,11 +119,11 @@ class Chaos:
         with self.world.db.transaction() as session:
             self.known += sweep(session)[SERIES]
             hosts.record_check(session, self.world.host, {}, (), 0)  # the machine's engine has recovered
-            due, over = standings.seasons_to_refit(session), publishing.seasons_to_publish(session)
+            due, over = standings.seasons_to_refit(session), standings.seasons_to_publish(session)
         for season_id in due:
             self.world.write(standings.refit, season_id)
         for season_id in over:
-            self.world.write(publishing.publish, season_id)
+            self.world.write(standings.publish, season_id)
 
     def upload(self) -> None:
         owner, bot_id = self.chance.choice(self.bots)

@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlmodel import Session, col, select, update
 
 from deadheat.league.service.ground.audit import audit_log
-from deadheat.league.service.rankings import history, publishing, recount, standings
+from deadheat.league.service.rankings import history, recount, standings
 from deadheat.league.service.rankings.standings import leaderboard, stored_ranking
 from deadheat.league.service.rankings.stored import PARTS, Rows, standings_in
 from deadheat.league.service.seasons.entries import entries
@@ -83,8 +83,8 @@ def test_published_standings_and_those_that_chose_the_finalists_are_kept_for_eve
         world.clock.turn(5)
         with world.db.transaction() as session:
             standings.refit(session, season_id)
-            for over in publishing.seasons_to_publish(session):
-                publishing.publish(session, over)
+            for over in standings.seasons_to_publish(session):
+                standings.publish(session, over)
         world.play_all()
     rankings = world.read(stored, season_id)
     chosen = world.read(audit_log, subject=f"season/{season_id}", limit=50)

@@ -16,7 +16,7 @@ from deadheat.api.schemas.seasons import ArchiveRequest, Bots, SeasonFileRequest
 from deadheat.api.services import Services
 from deadheat.league.records.seasons import Declared, Forecast
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.rankings.publishing import note_archive
+from deadheat.league.service.rankings.standings import note_archive
 from deadheat.league.service.seasons.declared import apply_file, preview_file, season_as_file, season_as_public_file
 from deadheat.league.service.views.forecasts import season_forecast
 

@@ -13,7 +13,7 @@ other, so that no part of a step is left out:
 * finals: ladder series that have not begun are dropped; those in progress are played and count. Unrated matches at
   authors' requests end, and so does an evaluation.
 * closed: the same for all series. When the last one has ended the standings are published and nothing changes them
-  (`league.service.rankings.publishing`).
+  (`league.service.rankings.standings`).
 
 A close cuts off open matters (`league.service.course.open_matters`). So a closing date waits while an appeal, a
 rejudgement or the finals are open, or an evaluation that the service delayed (the date of the finals waits for it,
