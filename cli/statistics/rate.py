@@ -187,7 +187,7 @@ def _checked(season_id: int, server: str | None) -> Output:
     the season committed. Exit with 1 if not.
     """
     if server is None:
-        from deadheat.league.service.rankings.recount import dice_check, recount
+        from deadheat.league.service.rankings.standings import dice_check, recount
 
         with _reading(season_id) as session:
             found, dice = recount(session, season_id), dice_check(session, season_id)

@@ -17,8 +17,7 @@ from deadheat.league.records.entries import AskedChallenge
 from deadheat.league.service.duels import planning, requests, views
 from deadheat.league.service.duels.planning import OPEN_SERIES
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.rankings.recount import dice_check, recount
-from deadheat.league.service.rankings.standings import leaderboard, refit
+from deadheat.league.service.rankings.standings import dice_check, leaderboard, recount, refit
 from deadheat.league.service.rulings import appeals, held, rulings
 from deadheat.league.service.seasons import absence, seasons
 from deadheat.league.service.series import response_times, turns

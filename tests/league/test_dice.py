@@ -9,7 +9,7 @@ import pytest
 from sqlmodel import col, select, update
 
 from deadheat.engine.chance import SECRET_BYTES, commitment, season_seed
-from deadheat.league.service.rankings import recount, standings
+from deadheat.league.service.rankings import standings
 from deadheat.league.service.rulings.rulings import rejudge_match
 from deadheat.league.service.seasons.seasons import create_season, season_info
 from deadheat.league.service.series.dice import SKIPPED, skip_dice
@@ -26,7 +26,7 @@ def told(world: World, season_id: int) -> tuple[str | None, str | None]:
 
 
 def check(world: World, season_id: int) -> DiceCheck:
-    return world.read(recount.dice_check, season_id)
+    return world.read(standings.dice_check, season_id)
 
 
 def rows(world: World) -> list[Match]:

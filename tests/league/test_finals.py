@@ -14,7 +14,7 @@ from deadheat.league.ratings import Prior, RatingConfig, rate
 from deadheat.league.service.course.finals import divisions as fields
 from deadheat.league.service.course.finals import finals_progress
 from deadheat.league.service.ground import audit, steps
-from deadheat.league.service.rankings import ranking, recount, results, standings
+from deadheat.league.service.rankings import ranking, results, standings
 from deadheat.league.service.rulings.rulings import rejudge_match
 from deadheat.league.service.seasons import absence, divisions, seasons
 from deadheat.league.service.series.capacity import OPEN_SERIES
@@ -223,7 +223,7 @@ def test_finalists_whose_matches_we_failed_to_play_come_after_those_who_played(w
     world.rank(season_id)
     found = world.ranking(season_id)
     assert [(row["version_id"], row["rank"], row["games"]) for row in found] == [(3, 1, 2), (2, 2, 2), (1, 3, 40)]
-    assert world.read(recount.recount, season_id).same
+    assert world.read(standings.recount, season_id).same
 
 
 def test_what_finals_of_their_own_say_is_not_carried_into_the_next_season(world: World) -> None:

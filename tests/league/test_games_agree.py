@@ -12,7 +12,7 @@ from deadheat.engine.games import folder
 from deadheat.league.jobs import Host
 from deadheat.league.service.jobs import builds, exhibiting, exhibitions
 from deadheat.league.service.rankings import honesty, standings
-from deadheat.league.service.rankings import recount as league_recount
+from deadheat.league.service.rankings import standings as league_recount
 from deadheat.league.service.series import games, hosts, turns
 from deadheat.league.states import JobState
 from deadheat.league.tables import Series

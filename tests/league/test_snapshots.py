@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlmodel import Session, col, select, update
 
 from deadheat.league.service.ground.audit import audit_log
-from deadheat.league.service.rankings import history, recount, standings
+from deadheat.league.service.rankings import history, standings
 from deadheat.league.service.rankings.standings import leaderboard, stored_ranking
 from deadheat.league.service.rankings.stored import PARTS, Rows, standings_in
 from deadheat.league.service.seasons.entries import entries
@@ -70,7 +70,7 @@ def test_a_season_that_is_ranked_often_keeps_few_standings_and_every_hash(world:
     assert all(ranking.config["method"] for ranking in rankings)
     for bot_id in names:
         assert len(world.read(history.history, season_id, bot_id)) == 16
-    assert world.read(recount.recount, season_id).same
+    assert world.read(standings.recount, season_id).same
     assert len(world.ranking(season_id)) == 2
 
 

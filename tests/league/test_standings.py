@@ -15,7 +15,8 @@ from deadheat.league.jobs import MatchJob, MatchOutcome
 from deadheat.league.ratings import RatingConfig
 from deadheat.league.ratings.jsonl import read
 from deadheat.league.service.ground.steps import touch_log
-from deadheat.league.service.rankings import history, recount, results
+from deadheat.league.service.rankings import history, results
+from deadheat.league.service.rankings import standings as recount
 from deadheat.league.service.rankings.standings import leaderboard, newest_snapshot, refit, seasons_to_refit
 from deadheat.league.service.seasons.seasons import create_season
 from deadheat.league.states import JobState, Ranks

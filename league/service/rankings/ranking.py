@@ -3,7 +3,7 @@
 Its `standings` are JSON: ``rows``, one for each bot that takes part, by its active version, in the order of their
 places, bots without one (they have not played) last; ``unranked``, the other versions with games (earlier ones, and
 those of bots that left); ``totals``; and measures of how far to trust all this: ``fit``, ``seats`` and ``pairs`` (see
-`league.ratings`). With ``config``, `league.service.rankings.recount` can recompute it from the log.
+`league.ratings`). With ``config``, `league.service.rankings.standings` can recompute it from the log.
 """
 
 from collections import Counter
