@@ -23,7 +23,7 @@ from deadheat.league.service.jobs import exhibiting, exhibitions
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import invite_to_team, join_team
 from deadheat.league.service.rankings.standings import leaderboard, publish, refit
-from deadheat.league.service.rulings import appeals, closing, impartiality, operators, rulings
+from deadheat.league.service.rulings import appeals, closing, operators, rulings
 from deadheat.league.service.rulings import appeals as league_appeals
 from deadheat.league.service.rulings.appeals import appealable, open_appeal
 from deadheat.league.service.rulings.rulings import rejudge_match, restore_match, void_match
@@ -308,7 +308,7 @@ def test_the_only_organiser_decides_and_everyone_is_told(judged: Judged) -> None
     assert judged.world.write(rulings.void_match, judged.boss, judged.match, "mine")
     for record in judged.said()[:2]:
         assert record["own_bot"] is True
-        assert record["remark"] == impartiality.ALONE
+        assert record["remark"] == rulings.ALONE
 
 
 def test_an_organiser_whose_account_is_closed_is_no_other_one(judged: Judged) -> None:

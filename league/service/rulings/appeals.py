@@ -22,7 +22,7 @@ from deadheat.league.service.people import notices
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import owned_by
 from deadheat.league.service.rulings import rulings
-from deadheat.league.service.rulings.impartiality import judging
+from deadheat.league.service.rulings.rulings import judging
 from deadheat.league.service.series.deals import dice_in_use
 from deadheat.league.service.series.privacy import may_see
 from deadheat.league.states import AppealState, MatchState

@@ -14,8 +14,7 @@ from deadheat.league.errors import BadSetting, WrongState
 from deadheat.league.records.matches import MatchDetail
 from deadheat.league.service.ground.counting import HELD
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.rulings.impartiality import judging
-from deadheat.league.service.rulings.rulings import answer_held, note_ruling, ruled_on
+from deadheat.league.service.rulings.rulings import answer_held, judging, note_ruling, ruled_on
 from deadheat.league.service.series.dropping import put_back
 from deadheat.league.service.series.privacy import seen_by_organiser
 from deadheat.league.service.views.matches import match_detail

@@ -19,32 +19,58 @@ from deadheat.engine.chance import commitment
 from deadheat.engine.language import _
 from deadheat.league.causes import DROPPED
 from deadheat.league.database import now
-from deadheat.league.errors import WrongState
+from deadheat.league.errors import OwnMatch, WrongState
 from deadheat.league.service.evaluations.points import drawn, points_of, with_players
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.steps import existing, insert_rows, lock_season, move, touch_log
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.rulings.impartiality import judging
+from deadheat.league.service.people.teams import owned_by
 from deadheat.league.service.series.deadlines import rule_on_deadlines
 from deadheat.league.service.series.dice import deal_dice, drawn_dice
 from deadheat.league.service.series.privacy import must_see
-from deadheat.league.states import (
-    IN_PLAY,
-    WITH_RESULT,
-    ContestState,
-    MatchState,
-    Precedence,
-    Purpose,
-)
+from deadheat.league.states import IN_PLAY, WITH_RESULT, ContestState, MatchState, Precedence, Purpose, Role
 from deadheat.league.tables import (
     Attempt,
+    Bot,
     Contest,
     Match,
     Meeting,
     Participant,
     Series,
+    TeamMember,
+    User,
     VoidedMatch,
 )
+
+ALONE = "their own bot plays in it, and every other organiser has one there, too"
+"""The audit log's remark if an organiser had to judge a match of their own bot."""
+
+
+def judging(session: Session, organiser: Person, match_id: int) -> dict[str, object]:
+    """Say whether the organiser has a bot in the match, for the audit log. Raises OwnMatch: the organiser has, and
+    somebody else could decide.
+    """
+    bots = select(Bot.id).join(Participant, col(Participant.bot_id) == Bot.id)
+    own = session.exec(bots.where(Participant.match_id == match_id, owned_by(organiser))).first()
+    if own is None:
+        return {"own_bot": False}
+    if _others(session, organiser, match_id):
+        raise OwnMatch(match_id)
+    return {"own_bot": True, "remark": ALONE}
+
+
+def _others(session: Session, organiser: Person, match_id: int) -> bool:
+    """Say whether there is another organiser who has no bot in the match."""
+    of_match = select(Bot).join(Participant, col(Participant.bot_id) == Bot.id)
+    seated = of_match.where(Participant.match_id == match_id).subquery()
+    alone = select(seated.c.owner_id).where(seated.c.team_id.is_(None))
+    teams = select(TeamMember.user_id).where(
+        col(TeamMember.team_id).in_(select(seated.c.team_id)), col(TeamMember.joined_at).is_not(None)
+    )
+    organises = (col(User.role).in_(Role.allowing(Role.ORGANISER)), col(User.closed_at).is_(None))
+    others = select(User.id).where(User.id != organiser.id, *organises)
+    others = others.where(col(User.id).not_in(alone), col(User.id).not_in(teams))
+    return session.exec(others.limit(1)).first() is not None
 
 
 def void_match(session: Session, organiser: Person, match_id: int, reason: str) -> bool:
