@@ -24,7 +24,7 @@ from deadheat.engine.games import GAMES
 from deadheat.league.blobs import blob_folder, room_at
 from deadheat.league.measured import Sums
 from deadheat.league.records.hosts import Worker
-from deadheat.league.service.rulings.held import held_by_game
+from deadheat.league.service.rulings.rulings import held_by_game
 from deadheat.league.service.series import hosts as league_hosts
 from deadheat.league.service.views.queues import queues
 from deadheat.league.states import IN_PLAY, Fitness, either

@@ -9,7 +9,7 @@ from deadheat.api.schemas import rulings as shapes
 from deadheat.api.schemas.base import PAGE_LIMIT
 from deadheat.api.schemas.matches import HeldMatches
 from deadheat.league.records.rulings import Rejudged, RuledOn
-from deadheat.league.service.rulings import held, rulings
+from deadheat.league.service.rulings import rulings
 from deadheat.league.service.seasons import absence
 from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.service.views import voids
@@ -47,21 +47,21 @@ def rejudge_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reaso
 def held_matches(shared: Shared, asker: Asker) -> HeldMatches:
     """List matches that the service failed to play and an organiser must decide, the oldest first. Organisers only."""
     with shared.db.reading() as session:
-        return HeldMatches(items=held.held_matches(session, asker, PAGE_LIMIT))
+        return HeldMatches(items=rulings.held_matches(session, asker, PAGE_LIMIT))
 
 
 @router.post("/matches/{match_id}/decide", status_code=204, responses={**REFUSED, 422: {}})
 def decide_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Decision) -> None:
     """Decide that a seat loses a held match, as if by forfeit. Organisers only."""
     with shared.db.transaction() as session:
-        held.decide_match(session, asker, match_id, body.seat, body.reason)
+        rulings.decide_match(session, asker, match_id, body.seat, body.reason)
 
 
 @router.post("/matches/{match_id}/leave", status_code=204, responses=REFUSED)
 def leave_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) -> None:
     """Leave a held match unplayed. Organisers only."""
     with shared.db.transaction() as session:
-        held.leave_match(session, asker, match_id, body.reason)
+        rulings.leave_match(session, asker, match_id, body.reason)
 
 
 @router.get("/seasons/{season_id}/voids", responses={401: {}, 403: {}, 404: {}})

@@ -19,7 +19,7 @@ from deadheat.league.service.ground.audit import first_broken
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings import standings
-from deadheat.league.service.rulings import held, rulings
+from deadheat.league.service.rulings import rulings
 from deadheat.league.service.seasons import absence, divisions, seasons
 from deadheat.league.service.seasons import entries as league_entries
 from deadheat.league.service.seasons.entries import Gate, enter
@@ -147,14 +147,14 @@ class Chaos:
 
     def answer(self) -> None:
         """Let an organiser decide about a match that failed too often."""
-        found = self.world.read(held.held_matches, self.world.boss)
+        found = self.world.read(rulings.held_matches, self.world.boss)
         if found:
             match_id, loser = self.chance.choice(found).id, self.chance.randrange(2)
             verb: Callable[[Session], object] = self.chance.choice(
                 [
                     lambda session: rulings.rejudge_match(session, self.world.boss, match_id, "chaos"),
-                    lambda session: held.decide_match(session, self.world.boss, match_id, loser, "chaos"),
-                    lambda session: held.leave_match(session, self.world.boss, match_id, "chaos"),
+                    lambda session: rulings.decide_match(session, self.world.boss, match_id, loser, "chaos"),
+                    lambda session: rulings.leave_match(session, self.world.boss, match_id, "chaos"),
                 ]
             )
             self.try_to(lambda session, *_: verb(session))

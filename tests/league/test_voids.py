@@ -10,8 +10,7 @@ from deadheat.league.jobs import Failure, Host, SeriesJob
 from deadheat.league.records.rulings import VersionVoids
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.rankings import standings
-from deadheat.league.service.rulings.held import decide_match, held_matches, leave_match
-from deadheat.league.service.rulings.rulings import rejudge_match, void_match
+from deadheat.league.service.rulings.rulings import decide_match, held_matches, leave_match, rejudge_match, void_match
 from deadheat.league.service.series.carrying_out import claim_series, finish_series
 from deadheat.league.service.series.hosts import due_check, host_arrives, host_seen, record_check
 from deadheat.league.service.series.turns import turn_away_series

@@ -28,8 +28,7 @@ from deadheat.league.service.people.notices import announcements
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import set_newcomer_rule, welcome
 from deadheat.league.service.rulings.appeals import waiting_appeals
-from deadheat.league.service.rulings.held import decide_match, held_matches, leave_match
-from deadheat.league.service.rulings.rulings import rejudge_match
+from deadheat.league.service.rulings.rulings import decide_match, held_matches, leave_match, rejudge_match
 from deadheat.league.service.seasons.seasons import seasons
 from deadheat.league.service.views.decisions import decisions
 from deadheat.league.service.views.matches import matches_by_id

@@ -24,7 +24,7 @@ from deadheat.league.database import now
 from deadheat.league.records.matches import Over as Time
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings.closing import ban, ended_accounts, reopen
-from deadheat.league.service.rulings.held import held_by_game
+from deadheat.league.service.rulings.rulings import held_by_game
 from deadheat.league.service.seasons.seasons import names_going_on
 from deadheat.league.service.series.games import games_for
 from deadheat.league.service.series.hosts import hosts_for
