@@ -163,7 +163,7 @@ def _note_lost(made: Backup, lost: Mapping[str, str]) -> None:
 def _token_line(settings: Settings) -> str:
     """Return a sentence about how the organiser signs in from now on."""
     from deadheat.league.database import Database
-    from deadheat.league.service.rulings.operators import Standing
+    from deadheat.league.service.rulings.closing import Standing
 
     file = organiser_token.token_file(settings)
     with closing(Database(settings)) as database:

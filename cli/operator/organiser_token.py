@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from deadheat.league.config import Settings
     from deadheat.league.database import Database
-    from deadheat.league.service.rulings.operators import Standing
+    from deadheat.league.service.rulings.closing import Standing
 
 NAME = "organiser"
 
@@ -25,7 +25,7 @@ def token_file(settings: Settings) -> Path:
 
 def standing(database: Database, file: Path) -> Standing:
     """Return the status in this league of the token in the file, if there is one."""
-    from deadheat.league.service.rulings.operators import token_standing
+    from deadheat.league.service.rulings.closing import token_standing
 
     try:
         secret = file.read_text(encoding="utf-8", errors="replace").strip()
@@ -37,7 +37,7 @@ def standing(database: Database, file: Path) -> Standing:
 
 def keep_token(database: Database, file: Path) -> str:
     """Make sure that the file holds a valid token (a new one revokes the old one), or say why there is none."""
-    from deadheat.league.service.rulings.operators import Standing, ensure_organiser
+    from deadheat.league.service.rulings.closing import Standing, ensure_organiser
 
     found = standing(database, file)
     if found is Standing.LOST:
@@ -51,7 +51,7 @@ def keep_token(database: Database, file: Path) -> str:
 
 def taken_away(found: Standing, file: Path) -> str:
     """Say in a sentence what an operator removed and how to restore it; empty if nothing was removed."""
-    from deadheat.league.service.rulings.operators import Standing
+    from deadheat.league.service.rulings.closing import Standing
 
     if found is Standing.REVOKED:
         return f"The organiser's token in {file} was revoked: delete the file, and `deadheat serve` makes a new one."

@@ -21,7 +21,7 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import check_password, existing_user
 from deadheat.league.service.rankings.standings import publish, refit
 from deadheat.league.service.rulings.appeals import open_appeal
-from deadheat.league.service.rulings.operators import set_role
+from deadheat.league.service.rulings.closing import set_role
 from deadheat.league.service.seasons.entries import enter, entry_info
 from deadheat.league.service.seasons.seasons import season_progress
 from deadheat.league.service.series.hosts import record_check

@@ -26,7 +26,7 @@ from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from deadheat.league.jobs import Host
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.rulings.operators import ensure_organiser
+from deadheat.league.service.rulings.closing import ensure_organiser
 from deadheat.league.service.series.games import announce_games
 from deadheat.league.service.series.hosts import host_arrives, host_seen, record_check
 from deadheat.league.states import Role

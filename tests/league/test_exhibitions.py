@@ -22,7 +22,7 @@ from deadheat.league.service.jobs import exhibiting, exhibitions, sweep
 from deadheat.league.service.jobs.exhibiting import EXHIBITIONS, ExhibitionJob
 from deadheat.league.service.jobs.exhibitions import Table
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.rulings import operators
+from deadheat.league.service.rulings import closing
 from deadheat.league.service.seasons import bot_changes, entries, seasons
 from deadheat.league.service.series import carrying_out, hosts
 from deadheat.league.service.views.news import ready_bots
@@ -729,7 +729,7 @@ def test_a_persons_time_stands_still_while_the_database_is_away(world: World) ->
 
 def test_people_play_against_a_house_bot_without_a_season(world: World) -> None:
     person = world.author()
-    for owner, may in ((world.author(), False), (world.write(operators.house), True)):
+    for owner, may in ((world.author(), False), (world.write(closing.house), True)):
         bot_id = world.write(create_bot, owner, GAME, "greedy").id
         world.version(owner, bot_id)
         assert (bot_id in [bot.bot_id for bot in world.read(ready_bots, GAME, 10)]) is may

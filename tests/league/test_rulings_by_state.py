@@ -23,7 +23,7 @@ from deadheat.league.service.jobs import exhibiting, exhibitions
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import invite_to_team, join_team
 from deadheat.league.service.rankings.standings import leaderboard, publish, refit
-from deadheat.league.service.rulings import appeals, closing, operators, rulings
+from deadheat.league.service.rulings import appeals, closing, rulings
 from deadheat.league.service.rulings import appeals as league_appeals
 from deadheat.league.service.rulings.appeals import appealable, open_appeal
 from deadheat.league.service.rulings.rulings import rejudge_match, restore_match, void_match
@@ -276,7 +276,7 @@ class Judged:
 
     def organiser(self, name: str = "carol") -> Person:
         person = self.world.author(name)
-        self.world.write(operators.set_role, name, Role.ORGANISER)
+        self.world.write(closing.set_role, name, Role.ORGANISER)
         return Person(person.id, name, Role.ORGANISER)
 
     def said(self) -> list[dict[str, Any]]:

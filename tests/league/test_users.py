@@ -15,9 +15,15 @@ from deadheat.league.service.bots.bots import active, bot_info
 from deadheat.league.service.ground.audit import SYSTEM
 from deadheat.league.service.people import access, teams, users
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.rulings import closing, operators
-from deadheat.league.service.rulings.closing import ban, close_account, ended_accounts, reopen
-from deadheat.league.service.rulings.operators import ensure_organiser, set_role
+from deadheat.league.service.rulings import closing
+from deadheat.league.service.rulings.closing import (
+    ban,
+    close_account,
+    ended_accounts,
+    ensure_organiser,
+    reopen,
+    set_role,
+)
 from deadheat.league.service.seasons import bot_changes, entries
 from deadheat.league.states import Absence, MatchState, NewcomerRule, Role, SeasonState, TokenKind
 from deadheat.league.tables import AbsentEntry, AuditRecord, Bot, Match, Participant, Token, User
@@ -154,7 +160,7 @@ def bans(session: Session, person: Person) -> None:
 
 
 def bans_by_hand(session: Session, person: Person) -> None:
-    closing.ban(session, operators.OPERATOR, person.name, "wrote insults")
+    closing.ban(session, closing.OPERATOR, person.name, "wrote insults")
 
 
 def test_a_list_of_bots_does_not_read_all_accounts(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from deadheat.league.jobs import Failure, Host, SeriesJob
 from deadheat.league.records.hosts import Worker
 from deadheat.league.service.bots.bots import versions_of
 from deadheat.league.service.duels import views
-from deadheat.league.service.rulings.operators import set_role
+from deadheat.league.service.rulings.closing import set_role
 from deadheat.league.service.series import carrying_out, turns
 from deadheat.league.service.series import hosts as machines
 from deadheat.league.service.series.hosts import host_arrives, host_seen, record_check

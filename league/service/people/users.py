@@ -98,7 +98,7 @@ RESERVED = frozenset(
     {SYSTEM, *Role, "administrator", "anonymous", "deadheat", HOUSE, "moderator", "operator", "organizer", "support"}
 )
 """Reserved names in lower case: readers would take them for the service or its staff. Accounts that an operator makes
-(`league.service.rulings.operators`) may have them.
+(`league.service.rulings.closing`) may have them.
 """
 
 
