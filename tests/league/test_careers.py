@@ -24,8 +24,8 @@ from deadheat.league.service.rulings.rulings import void_match
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.seasons.seasons import COUNTED, season_info, season_waiting
 from deadheat.league.service.series.response_times import command_times, latency_by_version
-from deadheat.league.service.views import careers, matches, neighbours, news
-from deadheat.league.service.views.neighbours import Neighbours
+from deadheat.league.service.views import careers, matches, news
+from deadheat.league.service.views.matches import Neighbours
 from deadheat.league.service.views.overview import Candidate, leaders, worth_watching
 from deadheat.league.states import Asked, MatchState, SeasonState, VersionState
 from deadheat.league.tables import Match, Participant, RatingPoint, RatingSnapshot
@@ -210,7 +210,7 @@ def played(world: World) -> World:
 
 
 def around(world: World, match_id: int) -> dict[str, Neighbours]:
-    return {item.of: item for item in world.read(neighbours.neighbours, world.read(matches.match_detail, match_id))}
+    return {item.of: item for item in world.read(matches.neighbours, world.read(matches.match_detail, match_id))}
 
 
 def test_neighbours_are_the_next_matches_in_the_lists_of_bots_and_pairs(played: World) -> None:
@@ -250,7 +250,7 @@ def test_nobody_is_led_to_a_private_match(played: World) -> None:
 def test_the_search_for_neighbours_is_bounded(played: World, monkeypatch: pytest.MonkeyPatch) -> None:
     newest = played.read(matches.matches, state=MatchState.DONE, limit=50)[0]
     assert around(played, newest.id)["of both"].before is not None
-    monkeypatch.setattr(neighbours, "WINDOW", 0)
+    monkeypatch.setattr(matches, "WINDOW", 0)
     assert [*around(played, newest.id)] in (["of the series"], [])
 
 
