@@ -27,7 +27,7 @@ from deadheat.league.service.bots.environments import environment
 from deadheat.league.service.seasons import seasons as league_seasons
 from deadheat.league.service.views import careers
 from deadheat.league.service.views.matches import matches
-from deadheat.league.service.views.news import newest_versions
+from deadheat.league.service.views.overview import newest_versions
 from deadheat.league.states import MatchState
 from deadheat.sandbox.languages import LANGUAGES, MANIFEST, LanguageError, Recipe, detect
 

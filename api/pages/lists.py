@@ -18,7 +18,7 @@ from deadheat.league.service.bots.bots import bots_named
 from deadheat.league.service.seasons.entries import entries_named
 from deadheat.league.service.seasons.seasons import leading_season, season_info
 from deadheat.league.service.views.careers import game_counts
-from deadheat.league.service.views.news import newest_versions
+from deadheat.league.service.views.overview import newest_versions
 
 router = APIRouter()
 

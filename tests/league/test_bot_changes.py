@@ -7,7 +7,7 @@ from deadheat.league.service.bots.bots import bot_info, bots_of, may_upload
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.jobs.exhibitions import take_seat
 from deadheat.league.service.seasons import absence, bot_changes, entries
-from deadheat.league.service.views import careers, matches, news
+from deadheat.league.service.views import careers, matches, overview
 from deadheat.league.states import Absence, FinalsFormat, SeasonState
 from tests.league.people import GAME
 from tests.league.refusals import refused
@@ -40,7 +40,7 @@ def test_a_retired_bot_leaves_its_seasons_and_lists_and_keeps_its_results(world:
     with world.db.transaction() as session:
         assert entries.entry_info(session, season, bot_id).absence is Absence.WITHDRAWN
         assert entries.entry_info(session, frozen, bot_id).absence is None, "from the freeze on the field stands"
-        assert [bot.bot_id for bot in news.ready_bots(session, GAME, 10) if bot.bot_id == bot_id] == []
+        assert [bot.bot_id for bot in overview.ready_bots(session, GAME, 10) if bot.bot_id == bot_id] == []
         assert careers.author_bots(session, owner.name)[1] == []
         assert [bot.id for bot in bots_of(session, owner)] == [bot_id], "its author still sees it"
         assert len(matches.matches(session, bot_id=bot_id)) == played

@@ -25,7 +25,7 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings import closing
 from deadheat.league.service.seasons import bot_changes, entries, seasons
 from deadheat.league.service.series import carrying_out, hosts
-from deadheat.league.service.views.news import ready_bots
+from deadheat.league.service.views.overview import ready_bots
 from deadheat.league.states import JobState, SeasonState
 from deadheat.league.tables import RatingPoint
 from tests.league.ground import settings
