@@ -24,7 +24,7 @@ from deadheat.league.service.seasons import absence
 from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.service.series import capacity
 from deadheat.league.service.views import forecasts, matches
-from deadheat.league.service.views.decisions import decisions
+from deadheat.league.service.views.voids import decisions
 from deadheat.league.tables import Contest, ContestPlayer, Match, Notice, Pair, Season, Series
 from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.league.words import NoticeKind

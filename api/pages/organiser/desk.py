@@ -30,9 +30,8 @@ from deadheat.league.service.people.users import set_newcomer_rule, welcome
 from deadheat.league.service.rulings.appeals import waiting_appeals
 from deadheat.league.service.rulings.rulings import decide_match, held_matches, leave_match, rejudge_match
 from deadheat.league.service.seasons.seasons import seasons
-from deadheat.league.service.views.decisions import decisions
 from deadheat.league.service.views.matches import matches_by_id
-from deadheat.league.service.views.voids import flagged_voids
+from deadheat.league.service.views.voids import decisions, flagged_voids
 from deadheat.league.states import IN_PLAY, NewcomerRule
 from deadheat.league.words import Remedy
 
