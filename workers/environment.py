@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from deadheat.league.service.bots.environments import confirm_environment, record_environment
+from deadheat.league.service.bots.bots import confirm_environment, record_environment
 from deadheat.sandbox.box import bot_limits
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.environment import describe, fingerprint

@@ -22,7 +22,7 @@ from deadheat.api.edge.caching import NOWHERE
 from deadheat.api.pages.render import render
 from deadheat.api.services import SITE
 from deadheat.league.errors import NotFound
-from deadheat.league.service.bots.environments import installed_languages
+from deadheat.league.service.bots.bots import installed_languages
 
 router = APIRouter(prefix="/download")
 

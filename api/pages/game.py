@@ -23,7 +23,7 @@ from deadheat.engine.games.variants import parameters
 from deadheat.engine.intervals import bars
 from deadheat.engine.language import _, language
 from deadheat.league.errors import NotFound
-from deadheat.league.service.bots.environments import environment
+from deadheat.league.service.bots.bots import environment
 from deadheat.league.service.seasons import seasons as league_seasons
 from deadheat.league.service.views import careers
 from deadheat.league.service.views.matches import matches

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from deadheat.api.deps import Shared
 from deadheat.api.schemas import environment as schemas
 from deadheat.league.errors import NotFound
-from deadheat.league.service.bots.environments import environment
+from deadheat.league.service.bots.bots import environment
 
 router = APIRouter(prefix="/v1/environment", tags=["environment"])
 

@@ -20,8 +20,15 @@ from deadheat.api.schemas.base import Query as QueryModel
 from deadheat.api.services import Services
 from deadheat.league import uploads
 from deadheat.league.records.bots import BuildLog, Version
-from deadheat.league.service.bots.bots import add_version, build_log, may_upload, trial_of, version_info, versions_of
-from deadheat.league.service.bots.environments import installed_languages
+from deadheat.league.service.bots.bots import (
+    add_version,
+    build_log,
+    installed_languages,
+    may_upload,
+    trial_of,
+    version_info,
+    versions_of,
+)
 from deadheat.league.service.jobs.builds import BUILDS
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.entries import check_wish
@@ -89,7 +96,7 @@ async def upload_version(
     async with shared.room.take(asker.id, request):
         with tempfile.TemporaryFile() as file:
             received = await receive_file(request, file, shared.settings.upload_limit_bytes)
-            taking_in = partial(accept_upload, shared, asker, bot_id, cast(BinaryIO, file), received, wish.season)
+            taking_in = partial(accept_upload, shared, asker, bot_id, cast("BinaryIO", file), received, wish.season)
             version = await to_thread.run_sync(taking_in, limiter=shared.taking_in)
     response.headers["Location"] = f"/v1/bots/{bot_id}/versions/{version.number}"
     return version

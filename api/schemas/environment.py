@@ -8,7 +8,7 @@ from typing import Self
 from pydantic import BaseModel, Field
 
 from deadheat.league.config import Settings
-from deadheat.league.service.bots.environments import EnvironmentInfo
+from deadheat.league.service.bots.bots import EnvironmentInfo
 from deadheat.sandbox.archive import Bounds
 
 

@@ -33,8 +33,14 @@ from deadheat.api.schemas import bots as schemas
 from deadheat.api.schemas.entries import EntryRequest
 from deadheat.api.services import Services
 from deadheat.league.records.entries import PanelResult
-from deadheat.league.service.bots.bots import bot_info, build_log, may_upload, version_info, versions_of
-from deadheat.league.service.bots.environments import installed_languages
+from deadheat.league.service.bots.bots import (
+    bot_info,
+    build_log,
+    installed_languages,
+    may_upload,
+    version_info,
+    versions_of,
+)
 from deadheat.league.service.duels.views import panel_results
 from deadheat.league.service.seasons.absence import rejoin, withdraw
 from deadheat.league.service.seasons.bot_changes import change_bot

@@ -1,12 +1,13 @@
 """Bots and their versions."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cache
+from typing import Any
 
 from sqlalchemy import ColumnElement, and_, bindparam, or_
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
@@ -22,11 +23,11 @@ from deadheat.league.records.bots import Version as VersionInfo
 from deadheat.league.service.bots.quotas import check_quotas
 from deadheat.league.service.ground import lookups
 from deadheat.league.service.ground.audit import record
-from deadheat.league.service.ground.steps import flush_unless_taken
+from deadheat.league.service.ground.steps import flush_unless_taken, set_values
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import must_be_member, owned_by
 from deadheat.league.states import VersionState
-from deadheat.league.tables import Attempt, Bot, BotVersion, Team, TeamMember, User
+from deadheat.league.tables import Attempt, Bot, BotVersion, JudgingEnvironment, Team, TeamMember, User
 
 MAX_BOTS = 100
 """The most bots of one user."""
@@ -270,3 +271,54 @@ def _own_version(session: Session, owner: Person, bot_id: int, number: int) -> B
 
 def _view(row: BotVersion) -> VersionInfo:
     return from_row(VersionInfo, row, sha256=row.source_sha256)
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentInfo:
+    """A description (see `sandbox.environment.describe`), and when a worker last found it true."""
+
+    document: Mapping[str, Any]
+    described_at: datetime
+
+    @property
+    def languages(self) -> Set[str]:
+        """The languages in which bots may be written here."""
+        return frozenset(language["name"] for language in self.document["languages"])
+
+
+def confirm_environment(session: Session, fingerprint: str) -> bool:
+    """Note that a description is still true. Return False if there is no such description."""
+    known = col(JudgingEnvironment.fingerprint) == fingerprint
+    return set_values(session, JudgingEnvironment, known, described_at=now(session)) == 1
+
+
+def record_environment(
+    session: Session, fingerprint: str, image: str, document: Mapping[str, Any], worker: str
+) -> None:
+    """Store a description, unless another worker has just done so."""
+    row = JudgingEnvironment(
+        fingerprint=fingerprint, image=image, document=dict(document), worker=worker, described_at=now(session)
+    )
+    try:
+        with session.begin_nested():
+            session.add(row)
+    except IntegrityError:
+        confirm_environment(session, fingerprint)
+
+
+def environment(session: Session) -> EnvironmentInfo | None:
+    """Return the newest description of the image named in the settings, or None until a worker has described it."""
+    newest = (
+        select(JudgingEnvironment.document, JudgingEnvironment.described_at)
+        .where(JudgingEnvironment.image == settings_of(session).image)
+        .order_by(col(JudgingEnvironment.described_at).desc())
+        .limit(1)
+    )
+    row = session.exec(newest).first()
+    return None if row is None else EnvironmentInfo(*row)
+
+
+def installed_languages(session: Session) -> Set[str] | None:
+    """Return the languages in which bots may be written here, or None while they are unknown."""
+    found = environment(session)
+    return None if found is None else found.languages
