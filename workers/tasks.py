@@ -28,7 +28,7 @@ from deadheat.league.service.jobs import sweep as league_sweep
 from deadheat.league.service.jobs.advising import due_advice
 from deadheat.league.service.jobs.builds import BUILDS
 from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
-from deadheat.league.service.jobs.kinds import KINDS
+from deadheat.league.service.jobs.sweep import KINDS
 from deadheat.league.service.people.channels import forget_removed
 from deadheat.league.service.people.notices import forget_old
 from deadheat.league.service.rankings import standings

@@ -153,7 +153,7 @@ def worker(
 
 def _named(queues: str) -> list[str]:
     """Return the names of these queues without repetition, with `jobs` expanded."""
-    from deadheat.league.service.jobs.kinds import KINDS
+    from deadheat.league.service.jobs.sweep import KINDS
 
     jobs = [life.queue for life in KINDS if life.takes_slot]
     return list(dict.fromkeys(name for word in queues.split(",") for name in (jobs if word == JOBS else [word])))

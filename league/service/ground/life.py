@@ -16,7 +16,7 @@ duplicated or late; nothing here trusts them.
   because its worker stops is no failure, does not wait, and keeps its place in the queue.
 
 Each kind of job has one `Life`, which declares its differences. Its module says what the job is and how it ends;
-`league.service.jobs.kinds` lists them all.
+`league.service.jobs.sweep` lists them all.
 """
 
 from collections import Counter

@@ -10,6 +10,7 @@ if most slots are idle beside series that were enqueued some seconds ago, their 
 """
 
 import logging
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from functools import cache
 from typing import Any
@@ -23,12 +24,24 @@ from deadheat.league.database import now, settings_of
 from deadheat.league.jobs import Failure
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.ground.steps import set_values
-from deadheat.league.service.jobs.exhibiting import EXHIBITIONS, give_up_waiting
-from deadheat.league.service.jobs.kinds import KINDS, GiveBack
-from deadheat.league.service.series.carrying_out import SERIES
+from deadheat.league.service.jobs.builds import BUILDS, give_back_build
+from deadheat.league.service.jobs.exhibiting import EXHIBITIONS, give_back_exhibition, give_up_waiting
+from deadheat.league.service.series.carrying_out import SERIES, give_back_series
 from deadheat.league.service.series.games import HOLDING_SEASONS
 from deadheat.league.service.series.hosts import NO_HOST, slots_judging, told_of
 from deadheat.league.tables import Series, UtcDateTime
+
+GiveBack = Callable[[Session, int, int, str | None, Failure], bool]
+"""Takes a row back from a worker's attempt because of that failure. Returns False, changing nothing, if it is too late.
+"""
+
+KINDS: Mapping[Life, GiveBack] = {
+    BUILDS: give_back_build,
+    SERIES: give_back_series,
+    EXHIBITIONS: give_back_exhibition,
+}
+"""How a job of each kind is taken back from a silent worker."""
+
 
 log = logging.getLogger(__name__)
 Silent = list[tuple[Life, str]]

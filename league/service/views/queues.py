@@ -16,7 +16,7 @@ from deadheat.league.causes import Cause
 from deadheat.league.database import now
 from deadheat.league.service.course.schedule import has_unplayed
 from deadheat.league.service.ground.life import Life
-from deadheat.league.service.jobs.kinds import KINDS
+from deadheat.league.service.jobs.sweep import KINDS
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.series.games import HOLDING_SEASONS
