@@ -126,7 +126,7 @@ class Entry(SQLModel, table=True):
     many series the ladder had planned when the bot was last planned or entered; None: it has just entered. `chosen_at`:
     when its author last chose another version; None: never. `waits_for_panel`: none of its versions has the required
     points against the season's panel yet, so nothing is drawn for it. `rests_since`, `rest_reason`, `faults_since`: see
-    `league.service.seasons.resting`; faults before it are forgiven.
+    `league.service.seasons.absence`; faults before it are forgiven.
     """
 
     __table_args__ = (

@@ -29,7 +29,7 @@ from deadheat.league.service.contests.life import end, end_all
 from deadheat.league.service.duels.counting import TESTED, Matchup, begin_duels, of_program, same_program, test_terms
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.steps import touch_log
-from deadheat.league.service.seasons.resting import wake
+from deadheat.league.service.seasons.absence import wake
 from deadheat.league.states import ContestKind, ContestState
 from deadheat.league.tables import BotVersion, Entry, Season
 
