@@ -13,8 +13,8 @@ from deadheat.league.records.bots import Bot
 from deadheat.league.service.bots import bots
 from deadheat.league.service.bots.bots import bot_info, bots_of
 from deadheat.league.service.duels.views import panel_results
-from deadheat.league.service.seasons import bot_changes
-from deadheat.league.service.seasons.bot_changes import BotChange
+from deadheat.league.service.seasons import participation
+from deadheat.league.service.seasons.participation import BotChange
 
 router = APIRouter(prefix="/v1/bots", tags=["bots"])
 
@@ -62,6 +62,6 @@ def change_bot(shared: Shared, asker: Asker, bot_id: Id, body: schemas.BotChange
     against it. While it is in no season, also give it to one of your teams or (as that team's captain) back to
     its creator. Fields that are left out stay as they are.
     """
-    change = cast(BotChange, body.model_dump(exclude_unset=True))
+    change = cast("BotChange", body.model_dump(exclude_unset=True))
     with shared.db.transaction() as session:
-        return bot_changes.change_bot(session, asker, bot_id, **change)
+        return participation.change_bot(session, asker, bot_id, **change)

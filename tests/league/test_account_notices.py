@@ -16,7 +16,7 @@ from deadheat.league.service.people import access, channels, notices, teams, use
 from deadheat.league.service.people.channels import ChannelInfo, Link
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import insert_user
-from deadheat.league.service.seasons.bot_changes import change_bot
+from deadheat.league.service.seasons.participation import change_bot
 from deadheat.league.states import ChannelKind, Role, TokenKind
 from deadheat.league.tables import Channel, Delivery, Identity, Notice, SigningKey, Token
 from tests.league.ground import settings

@@ -17,7 +17,7 @@ from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings import standings
 from deadheat.league.service.rulings import closing
-from deadheat.league.service.seasons import absence, admission, bot_changes, entries, seasons
+from deadheat.league.service.seasons import absence, admission, entries, participation, seasons
 from deadheat.league.service.seasons.divisions import assign_division, change_divisions, moved
 from deadheat.league.service.seasons.entries import Gate
 from deadheat.league.states import Admission, ChallengeState, SeasonState
@@ -214,7 +214,7 @@ def test_bots_that_were_disqualified_or_retired_or_whose_authors_were_banned_are
     for owner, bot_id in bots:
         world.write(entries.enter, owner, season_id, bot_id)
     world.publish(season_id)
-    world.write(bot_changes.change_bot, *bots[0], retired=True)
+    world.write(participation.change_bot, *bots[0], retired=True)
     world.write(closing.ban, closing.OPERATOR, bots[1][0].name, "wrote insults")
     assert divisions(world, following(world, season_id).id) == [[1, bots[2][1]]]
     assert "account" in world.refused(errors.WrongState, entries.let_in, world.boss, world.season(1), bots[1][1])

@@ -23,7 +23,7 @@ from deadheat.league.service.jobs.exhibiting import EXHIBITIONS, ExhibitionJob
 from deadheat.league.service.jobs.exhibitions import Table
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings import closing
-from deadheat.league.service.seasons import bot_changes, entries, seasons
+from deadheat.league.service.seasons import entries, participation, seasons
 from deadheat.league.service.series import carrying_out, hosts
 from deadheat.league.service.views.overview import ready_bots
 from deadheat.league.states import JobState, SeasonState
@@ -172,9 +172,9 @@ def test_people_play_no_version_that_has_not_played_and_no_bot_that_is_closed_to
     world.write(entries.enter, owner, season_id, bot_id, 1)
     assert version() == 2, "it has played"
     for plays_people, found in ((False, None), (True, 2)):
-        world.write(bot_changes.change_bot, owner, bot_id, plays_people=plays_people)
+        world.write(participation.change_bot, owner, bot_id, plays_people=plays_people)
         assert version() == found
-    world.refused(NotFound, bot_changes.change_bot, world.boss, bot_id, plays_people=False)
+    world.refused(NotFound, participation.change_bot, world.boss, bot_id, plays_people=False)
 
 
 def test_a_version_that_waits_for_a_season_or_at_a_gate_meets_no_people(world: World) -> None:

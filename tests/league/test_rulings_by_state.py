@@ -27,7 +27,7 @@ from deadheat.league.service.rulings import appeals, closing, rulings
 from deadheat.league.service.rulings import appeals as league_appeals
 from deadheat.league.service.rulings.appeals import appealable, open_appeal
 from deadheat.league.service.rulings.rulings import rejudge_match, restore_match, void_match
-from deadheat.league.service.seasons import bot_changes, entries, seasons
+from deadheat.league.service.seasons import entries, participation, seasons
 from deadheat.league.service.seasons.absence import disqualify, reinstate
 from deadheat.league.service.views.matches import match_detail, matches
 from deadheat.league.states import IN_PLAY, AppealState, FinalsFormat, MatchState, Purpose, Role, SeasonState
@@ -267,7 +267,7 @@ class Judged:
             self.bots.append(bot_id)
             if teamed and owner is self.author:
                 self.team = world.team(owner)
-                world.write(bot_changes.change_bot, owner, bot_id, team_id=self.team)
+                world.write(participation.change_bot, owner, bot_id, team_id=self.team)
             world.write(entries.enter, owner, self.season, bot_id)
         job = world.claimed()
         assert world.finish(job)

@@ -24,7 +24,7 @@ from deadheat.league.service.rulings.closing import (
     reopen,
     set_role,
 )
-from deadheat.league.service.seasons import bot_changes, entries
+from deadheat.league.service.seasons import entries, participation
 from deadheat.league.states import Absence, MatchState, NewcomerRule, Role, SeasonState, TokenKind
 from deadheat.league.tables import AbsentEntry, AuditRecord, Bot, Match, Participant, Token, User
 from tests.league.ground import settings
@@ -226,7 +226,7 @@ def test_a_frozen_season_that_opens_again_is_left_then(world: World, retires: bo
     owner, bot_id = world.entrant(season_id)
     world.set_state(season_id, SeasonState.FROZEN)
     if retires:
-        world.write(bot_changes.change_bot, owner, bot_id, retired=True)
+        world.write(participation.change_bot, owner, bot_id, retired=True)
     else:
         world.write(close_account, owner)
     world.set_state(season_id, SeasonState.OPEN)
@@ -241,7 +241,7 @@ def test_a_team_goes_on_without_its_captain_and_keeps_its_bots(world: World) -> 
     ada, bob = world.author("ada"), world.author("bob")
     _, bot_id = world.bot(owner=ada)
     team_id = world.team(ada, bob)
-    world.write(bot_changes.change_bot, ada, bot_id, team_id=team_id)
+    world.write(participation.change_bot, ada, bot_id, team_id=team_id)
     world.write(entries.enter, bob, season, bot_id)
     world.write(close_account, ada)
     assert world.rows(select(AbsentEntry)) == []

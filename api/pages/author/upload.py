@@ -43,9 +43,8 @@ from deadheat.league.service.bots.bots import (
 )
 from deadheat.league.service.duels.views import panel_results
 from deadheat.league.service.seasons.absence import rejoin, withdraw
-from deadheat.league.service.seasons.bot_changes import change_bot
 from deadheat.league.service.seasons.entries import enter, enter_when_ready
-from deadheat.league.service.seasons.participation import participation
+from deadheat.league.service.seasons.participation import change_bot, participation
 from deadheat.league.states import ChallengeState, VersionState
 from deadheat.sandbox.languages import LANGUAGES
 
