@@ -8,7 +8,7 @@ from sqlmodel import Session, col, select
 
 from deadheat.league.causes import told, told_evidence
 from deadheat.league.service.exports.pages import Page, Scope, cell, cells
-from deadheat.league.service.ground.machines import machine_numbers
+from deadheat.league.service.ground.lookups import machine_numbers
 from deadheat.league.service.series.deals import withheld
 from deadheat.league.service.series.privacy import SHOWN, shown_attempt, shown_series
 from deadheat.league.service.views.matches import seated

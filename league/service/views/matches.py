@@ -30,7 +30,7 @@ from deadheat.league.records.matches import (
 )
 from deadheat.league.records.matches import Match as MatchInfo
 from deadheat.league.service.contests.life import numbered
-from deadheat.league.service.ground.machines import machine_numbers
+from deadheat.league.service.ground.lookups import machine_numbers
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import owned_by

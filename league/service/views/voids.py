@@ -31,7 +31,7 @@ from deadheat.league.records.rulings import VersionVoids
 from deadheat.league.records.seasons import Season as SeasonInfo
 from deadheat.league.service.course.open_matters import season_unfinished
 from deadheat.league.service.ground.counting import HELD
-from deadheat.league.service.ground.machines import machine_numbers
+from deadheat.league.service.ground.lookups import machine_numbers
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.privacy import seen_by_organiser
 from deadheat.league.states import IN_PLAY, ON_LADDER, AppealState, SeasonState
