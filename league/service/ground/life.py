@@ -34,8 +34,15 @@ from sqlmodel.sql.expression import SelectOfScalar
 from deadheat.league.causes import Cause
 from deadheat.league.database import now, settings_of
 from deadheat.league.jobs import Failure
-from deadheat.league.service.ground.steps import move, set_values, update_rows, updating
-from deadheat.league.service.ground.storable import evidence_json, storable, storable_word
+from deadheat.league.service.ground.steps import (
+    evidence_json,
+    move,
+    set_values,
+    storable,
+    storable_word,
+    update_rows,
+    updating,
+)
 from deadheat.league.states import allowed
 from deadheat.league.tables import Attempt, JobRow
 

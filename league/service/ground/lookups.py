@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, or_
 from sqlmodel import Session, col, select
 
 from deadheat.league.errors import NotFound
-from deadheat.league.service.ground.storable import storable
+from deadheat.league.service.ground.steps import storable
 from deadheat.league.tables import Bot, Entry, Machine, RatingSnapshot, Team, User
 
 PUBLISHED = select(RatingSnapshot.season_id).where(col(RatingSnapshot.final).is_(True))

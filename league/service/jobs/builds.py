@@ -23,7 +23,7 @@ from deadheat.league.database import now
 from deadheat.league.jobs import Failure, Job
 from deadheat.league.records import from_row
 from deadheat.league.service.ground.life import Life, failures_before, note
-from deadheat.league.service.ground.storable import storable, storable_tail
+from deadheat.league.service.ground.steps import storable, storable_tail
 from deadheat.league.service.people import notices
 from deadheat.league.service.seasons.entries import offer_version
 from deadheat.league.service.series.games import games_here, same_as

@@ -35,8 +35,7 @@ from deadheat.league.database import now, settings_of, surroundings
 from deadheat.league.errors import BadSetting, NotFound, TooMany
 from deadheat.league.outgoing import must_be_outside, read_url
 from deadheat.league.records import from_row
-from deadheat.league.service.ground.steps import set_values
-from deadheat.league.service.ground.storable import storable
+from deadheat.league.service.ground.steps import set_values, storable
 from deadheat.league.service.people.notices import account_changed
 from deadheat.league.service.people.person import Person
 from deadheat.league.states import ChannelKind, DeliveryState

@@ -32,8 +32,7 @@ from deadheat.league.records.seasons import ForecastEvaluation
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.service.ground.lookups import newest_first
-from deadheat.league.service.ground.steps import existing, insert_new, set_values
-from deadheat.league.service.ground.storable import storable
+from deadheat.league.service.ground.steps import existing, insert_new, set_values, storable
 from deadheat.league.service.people.person import Person
 from deadheat.league.states import (
     SEASON_STEPS,

@@ -30,8 +30,7 @@ from deadheat.league.errors import (
     WrongState,
 )
 from deadheat.league.service.ground.audit import SYSTEM, record
-from deadheat.league.service.ground.steps import flush_unless_taken
-from deadheat.league.service.ground.storable import storable
+from deadheat.league.service.ground.steps import flush_unless_taken, storable
 from deadheat.league.service.people.notices import account_changed
 from deadheat.league.service.people.person import Person
 from deadheat.league.states import NewcomerRule, Role

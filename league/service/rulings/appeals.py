@@ -16,8 +16,7 @@ from deadheat.league.records import from_row
 from deadheat.league.records.rulings import Appeal as AppealInfo
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.lookups import newest_first
-from deadheat.league.service.ground.steps import flush_unless_taken, lock_season
-from deadheat.league.service.ground.storable import evidence_json, storable
+from deadheat.league.service.ground.steps import evidence_json, flush_unless_taken, lock_season, storable
 from deadheat.league.service.people import notices
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import owned_by

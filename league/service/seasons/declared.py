@@ -28,8 +28,7 @@ from deadheat.league.records.seasons import Declared, DeclaredChange, DeclaredDa
 from deadheat.league.season_file import EVALUATIONS, KEYS, PATHS, Declaration, Read
 from deadheat.league.service.duels.panels import panel_faults
 from deadheat.league.service.evaluations.beginning import set_timetable
-from deadheat.league.service.ground.steps import existing, lock_season
-from deadheat.league.service.ground.storable import storable
+from deadheat.league.service.ground.steps import existing, lock_season, storable
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.admission import invited_to_season, set_list
 from deadheat.league.service.seasons.divisions import (

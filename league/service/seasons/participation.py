@@ -14,8 +14,7 @@ from deadheat.league.records.entries import Challenge as ChallengeInfo
 from deadheat.league.service.bots.bots import bot_info, own_bot
 from deadheat.league.service.duels.views import at_gate
 from deadheat.league.service.ground.audit import record
-from deadheat.league.service.ground.steps import flush_unless_taken, lock_enterable
-from deadheat.league.service.ground.storable import storable
+from deadheat.league.service.ground.steps import flush_unless_taken, lock_enterable, storable
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import give_bot
 from deadheat.league.service.seasons.absence import withdraw_everywhere
