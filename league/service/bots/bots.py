@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, bindparam, or_
+from sqlalchemy import ColumnElement, and_, or_
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
@@ -76,7 +76,7 @@ def bots_of(session: Session, owner: Person) -> list[BotInfo]:
 
 def bot_info(session: Session, bot_id: int) -> BotInfo:
     """Return the public record of a bot. Raises NotFound."""
-    found = session.exec(ONE, params={"bot": bot_id}).first()
+    found = session.exec(INFO.where(col(Bot.id) == bot_id)).first()
     if found is None:
         raise NotFound("bot", bot_id)
     return _info(*found)
@@ -226,7 +226,6 @@ INFO = (
     .join(User, col(User.id) == Bot.owner_id)
     .join(Team, col(Team.id) == Bot.team_id, isouter=True)
 )
-ONE = INFO.where(col(Bot.id) == bindparam("bot"))
 
 
 def trial_of(session: Session, owner: Person, bot_id: int, number: int) -> str:

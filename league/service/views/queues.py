@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import case, exists
+from sqlalchemy import case
 from sqlalchemy import select as columns
 from sqlalchemy.orm import aliased
-from sqlmodel import Session, col, func, select
+from sqlmodel import Session, col, exists, func, select
 
 from deadheat.engine.core import Fault
 from deadheat.league.causes import Cause
