@@ -35,7 +35,7 @@ from deadheat.league.service.rankings import standings
 from deadheat.league.service.rankings.standings import publish, seasons_to_publish, seasons_to_refit
 from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.series.hosts import live_machines
-from deadheat.league.service.views.samples import take_sample
+from deadheat.league.service.views.queues import take_sample
 from deadheat.league.storage.schema import WrongSchema, must_fit
 from deadheat.workers import metrics, stopping
 from deadheat.workers.advice import give_advice

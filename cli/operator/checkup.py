@@ -211,8 +211,7 @@ def check_running(settings: Settings) -> Iterator[Finding]:
     from sqlalchemy.exc import SQLAlchemyError
 
     from deadheat.league.service.series import hosts as league_hosts
-    from deadheat.league.service.views.queues import queues
-    from deadheat.league.service.views.samples import is_sampled
+    from deadheat.league.service.views.queues import is_sampled, queues
     from deadheat.league.storage.schema import WrongSchema, must_fit
 
     database = _database(settings)

@@ -25,7 +25,7 @@ from deadheat.league.service.rulings.closing import set_role
 from deadheat.league.service.seasons.entries import enter, entry_info
 from deadheat.league.service.seasons.seasons import season_progress
 from deadheat.league.service.series.hosts import record_check
-from deadheat.league.service.views.samples import take_sample
+from deadheat.league.service.views.queues import take_sample
 from deadheat.league.states import Admission, Role, SeasonState
 from deadheat.league.terms import DATES, TERMS, Term
 from tests.api.browser import OURS, Browser

@@ -21,7 +21,7 @@ from deadheat.league.service.rulings.rulings import rejudge_match, restore_match
 from deadheat.league.service.series.deadlines import MINUTES_KEPT
 from deadheat.league.service.series.dropping import drop_waiting
 from deadheat.league.service.views.matches import matches
-from deadheat.league.service.views.samples import take_sample
+from deadheat.league.service.views.queues import take_sample
 from deadheat.league.service.views.timeouts import timeouts
 from deadheat.league.states import MatchState, SeasonState, Span
 from deadheat.league.tables import Attempt, DeadlineCount, Machine, Match, ResponseTimes

@@ -29,8 +29,7 @@ from deadheat.league.service.seasons.seasons import names_going_on
 from deadheat.league.service.series.games import games_for
 from deadheat.league.service.series.hosts import hosts_for
 from deadheat.league.service.views import queues as league_conditions
-from deadheat.league.service.views.queues import queues
-from deadheat.league.service.views.samples import samples
+from deadheat.league.service.views.queues import queues, samples
 from deadheat.league.service.views.stoppage import stopped
 from deadheat.league.service.views.voids import flagged_voids
 

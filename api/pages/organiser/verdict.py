@@ -12,8 +12,7 @@ from deadheat.engine.figures import counted, wait
 from deadheat.engine.language import N_, _, gettext
 from deadheat.league.records.hosts import Worker
 from deadheat.league.records.rulings import VersionVoids
-from deadheat.league.service.views.queues import Queues
-from deadheat.league.service.views.samples import GAP, Moment
+from deadheat.league.service.views.queues import GAP, Moment, Queues
 from deadheat.league.states import Fitness
 
 PARTS = {"database": N_("The database"), "blobs": N_("The blob store"), "broker": N_("The queue's broker")}
