@@ -1,33 +1,100 @@
 """Bots and their versions."""
 
-from collections.abc import Mapping, Set
+import math
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, or_
+from sqlalchemy import ColumnElement, and_, literal, or_
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
 from deadheat.engine.games import GAMES
-from deadheat.engine.language import _
+from deadheat.engine.language import N_, _
 from deadheat.league.causes import told
 from deadheat.league.database import now, settings_of
-from deadheat.league.errors import BadUpload, NameTaken, NotFound, TooMany, UnknownGame, WrongState
+from deadheat.league.errors import BadUpload, NameTaken, NotFound, OverQuota, TooMany, UnknownGame, WrongState
 from deadheat.league.records import from_row
 from deadheat.league.records.bots import Bot as BotInfo
 from deadheat.league.records.bots import BuildLog, BuildTry
 from deadheat.league.records.bots import Version as VersionInfo
-from deadheat.league.service.bots.quotas import check_quotas
 from deadheat.league.service.ground import lookups
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.steps import flush_unless_taken, set_values
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import must_be_member, owned_by
-from deadheat.league.states import VersionState
-from deadheat.league.tables import Attempt, Bot, BotVersion, JudgingEnvironment, Team, TeamMember, User
+from deadheat.league.states import ENTERABLE, VersionState
+from deadheat.league.tables import Attempt, Bot, BotVersion, Entry, JudgingEnvironment, Season, Team, TeamMember, User
+
+# Quotas of uploads: by an author in an hour or in five minutes, of a bot in a day. (`check_quota` serves any.)
+# The deployment's quotas (`league.config`) apply to everyone. A season's own apply as well, to bots that take part in
+# it, as long as new versions matter there.
+
+HOUR = timedelta(hours=1)
+DAY = timedelta(days=1)
+ONE = literal(1)
+FIVE_MINUTES = timedelta(minutes=5)
+
+WORDS = {FIVE_MINUTES: N_("in five minutes"), HOUR: N_("an hour"), DAY: N_("a day")}
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """At most `limit` rows that meet the conditions in any `window`, by the column with the time of their creation.
+    `each`: how much a row counts, if not one.
+    """
+
+    what: str
+    limit: int
+    window: timedelta
+    conditions: tuple[Any, ...]
+    made_at: Any = BotVersion.created_at
+    each: Any = ONE
+
+
+def check_quotas(session: Session, uploader: Person, bot_id: int) -> None:
+    """Check whether one more version may be uploaded now. Raises OverQuota."""
+    for quota in _quotas(session, uploader, bot_id):
+        check_quota(session, quota)
+
+
+def check_quota(session: Session, quota: Quota, wanted: int = 1) -> None:
+    """Check that this many more are allowed now; the number must not exceed the limit. Raises OverQuota."""
+    at, made_at = now(session), col(quota.made_at)
+    recent = select(made_at, quota.each).where(*quota.conditions, made_at > at - quota.window, quota.each > 0)
+    used = 0
+    free_at = None
+    for made, each in session.exec(recent.order_by(made_at.desc()).limit(quota.limit)):
+        used += each
+        if free_at is None and used + wanted > quota.limit:  # this one has to leave the window first
+            free_at = made + quota.window
+    if free_at is not None:
+        seconds = max(1, math.ceil((free_at - at).total_seconds()))
+        raise OverQuota(quota.what, quota.limit, WORDS[quota.window], seconds, max(0, quota.limit - used))
+
+
+def _quotas(session: Session, uploader: Person, bot_id: int) -> Iterator[Quota]:
+    settings = settings_of(session)
+    by_uploader = col(BotVersion.uploader_id) == uploader.id
+    of_bot = col(BotVersion.bot_id) == bot_id
+    yield Quota(N_("uploads by one author"), settings.uploads_per_hour, HOUR, (by_uploader,))
+    yield Quota(N_("versions of one bot"), settings.versions_per_day, DAY, (of_bot,))
+    entered = select(Season).join(Entry, col(Entry.season_id) == Season.id)
+    entered = entered.where(Entry.bot_id == bot_id, col(Season.state).in_(ENTERABLE)).order_by(col(Season.id))
+    for season in session.exec(entered).all():
+        there = col(BotVersion.bot_id).in_(select(Entry.bot_id).where(Entry.season_id == season.id))
+        uploads = ((season.uploads_per_five_minutes, FIVE_MINUTES), (season.uploads_per_hour, HOUR))
+        for limit, window in uploads:
+            if limit is not None:
+                what = _("uploads by one author for %(season)s", season=season.name)
+                yield Quota(what, limit, window, (by_uploader, there))
+        if season.versions_per_day is not None:
+            what = _("versions of one bot for %(season)s", season=season.name)
+            yield Quota(what, season.versions_per_day, DAY, (of_bot,))
+
 
 MAX_BOTS = 100
 """The most bots of one user."""

@@ -28,8 +28,7 @@ from deadheat.engine.language import N_, _
 from deadheat.league.errors import BadSetting, NotFound, WrongGame, WrongState
 from deadheat.league.pairing.duel import Duel
 from deadheat.league.records.entries import AskedChallenge
-from deadheat.league.service.bots.bots import is_own, must_be_active, own_bot
-from deadheat.league.service.bots.quotas import DAY, Quota, check_quota
+from deadheat.league.service.bots.bots import DAY, Quota, check_quota, is_own, must_be_active, own_bot
 from deadheat.league.service.contests.life import end, numbered
 from deadheat.league.service.duels.counting import begin_duels, running_duels, test_terms
 from deadheat.league.service.duels.views import asked_challenge

@@ -45,8 +45,7 @@ from deadheat.league.causes import Cause
 from deadheat.league.database import now, settings_of, surroundings
 from deadheat.league.errors import BadSetting, IllegalMove, NoPlace, NotFound, TooMany, WrongState
 from deadheat.league.records import from_row
-from deadheat.league.service.bots.bots import must_be_active
-from deadheat.league.service.bots.quotas import HOUR, Quota, check_quota
+from deadheat.league.service.bots.bots import HOUR, Quota, check_quota, must_be_active
 from deadheat.league.service.ground.steps import existing, flush_unless_taken, move, set_values
 from deadheat.league.service.jobs.advising import is_wanted
 from deadheat.league.service.people.person import Person
