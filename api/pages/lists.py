@@ -13,7 +13,8 @@ from deadheat.api.schemas import environment as schemas
 from deadheat.api.schemas.base import RowId
 from deadheat.engine.games import GAMES
 from deadheat.league.errors import NotFound
-from deadheat.league.service.bots.bots import bots_named, environment
+from deadheat.league.service.bots.bots import bots_named
+from deadheat.league.service.bots.bots import environment as newest_environment
 from deadheat.league.service.seasons.entries import entries_named
 from deadheat.league.service.seasons.seasons import leading_season, season_info
 from deadheat.league.service.views.careers import game_counts
@@ -102,6 +103,6 @@ def participants(shared: Shared, season_id: Id, q: Search = "", page: Page = 1) 
 def environment(shared: Shared) -> str:
     """Show the image's description of languages, versions, commands and limits."""
     with shared.db.reading() as session:
-        found = environment(session)
+        found = newest_environment(session)
     described = None if found is None else schemas.Environment.of(found, shared.settings)
     return render(shared, "environment.html", environment=described, image=shared.settings.image)
