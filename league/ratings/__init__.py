@@ -11,14 +11,14 @@ matter, and removing a result and restoring it restores every figure.
 * **Strengths** (`bradley_terry`). i beats j with probability 1 / (1 + exp(s_j - s_i)) (Bradley and Terry 1952); a draw
   is half a win. A table of three or more players counts as its ordered pairs (`pairs`). By the prior (`prior`), a
   strength is normal around the centre, an earlier season's rating, or the previous version. The maximum of the
-  posterior is found by Newton's method (`newton`). The shown rating is Elo: `ELO_PER_NAT` x s + centre.
-* **Errors** (`errors`, `clusters`). They follow from the curvature of the posterior, corrected for what is not
+  posterior is found by Newton's method (`linear`). The shown rating is Elo: `ELO_PER_NAT` x s + centre.
+* **Errors** (`errors`). They follow from the curvature of the posterior, corrected for what is not
   binomial: draws vary less, and the pairs of one table, or the games of one deal, are not independent. They are errors
   of the distance to the field.
-* **Places** (`places`). Ranks come from 1,000 draws of all strengths together, seeded by the log's hash.
-* **Performance** (`performance`): a version by its games against a season's panel alone.
+* **Places** (`table`). Ranks come from 1,000 draws of all strengths together, seeded by the log's hash.
+* **Performance** (`table`): a version by its games against a season's panel alone.
 * Beside it: Plackett and Luce's model as a second opinion (`plackett_luce`), and how well the ratings describe the
-  results at all (`quality`, `seats`).
+  results at all (`quality`).
 
 `table` puts the parts together; `jsonl` reads logs from files. Readers find the method in docs/ratings.md.
 """

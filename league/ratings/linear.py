@@ -1,10 +1,8 @@
-"""Linear algebra that numpy leaves out: equations with a positive definite matrix, sums of outer products.
+"""The numerical base of ratings: names of array types, linear algebra that numpy leaves out, the maximum of a function.
 
 numpy factors a positive definite matrix but solves no triangular system, and a general solver costs twice as much. Here
 the systems are solved in blocks: the blocks on the factor's diagonal are inverted once, and the rest is multiplication.
 """
-
-from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -57,7 +55,7 @@ class Cholesky:
     corners: Sequence[Matrix]  # inverses of the blocks on its diagonal
 
     @classmethod
-    def of(cls, matrix: Matrix) -> Cholesky:
+    def of(cls, matrix: Matrix) -> "Cholesky":
         """Factor an (n, n) matrix, of which only the upper triangle is read.
 
         Raises:

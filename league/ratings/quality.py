@@ -1,6 +1,4 @@
-"""Measures of fit: whether one number per player can describe the results at all."""
-
-from __future__ import annotations
+"""Whether one number per player can describe the results at all, and how much each seat is worth."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -143,7 +141,7 @@ class _Seated:
     beliefs: Beliefs
 
     @classmethod
-    def of(cls, tables: Tables, ranks: Ranks, beliefs: Beliefs) -> _Seated:
+    def of(cls, tables: Tables, ranks: Ranks, beliefs: Beliefs) -> "_Seated":
         """Collect the comparisons of all tables of one size."""
         players = len(beliefs.own)
         columns, results, counts = [], [], []

@@ -1,4 +1,4 @@
-"""Computes a table of ratings from a log: the one module that combines the parts of this package."""
+"""Computes a table of ratings with places from a log: the one module that combines the parts of this package."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence

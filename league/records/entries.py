@@ -1,4 +1,4 @@
-"""Records of bots in seasons: entries, waiting times, and versions at promotion gates."""
+"""Records of bots in seasons: entries, waiting times, versions at promotion gates, challenges and panels."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Records of matches, of attempts at them, and of how bots ended in them."""
+"""Records of matches, of attempts at them, of how bots ended in them, and of late answers."""
 
 from dataclasses import dataclass
 from datetime import datetime

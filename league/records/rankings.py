@@ -1,4 +1,4 @@
-"""Records of a ranking: its rows, and what else was computed with it."""
+"""Records of a ranking: its rows, what else was computed with it, and sentences about those figures."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Records of seasons: settings, divisions and progress."""
+"""Records of seasons: settings, divisions, progress, and forecasts of whether there are enough machines."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Accounts, tokens and teams; announcements and the audit log."""
+"""Accounts, tokens, teams and their bots; announcements and the audit log."""
 
 from datetime import datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Series, their matches and seats, and the attempts at them."""
+"""Series, their matches and seats, the attempts at them, and rulings; matches of people."""
 
 from dataclasses import fields
 from datetime import datetime

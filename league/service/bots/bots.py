@@ -1,4 +1,4 @@
-"""Bots and their versions."""
+"""Bots and their versions, quotas of uploads, and descriptions of the image that they run in."""
 
 import math
 from collections.abc import Iterator, Mapping, Set

@@ -1,4 +1,4 @@
-"""Look-ups that many use cases share: a season's rankings, a bot's entry, a page of a list."""
+"""Look-ups that many use cases share: a season's rankings, a bot's entry, a page of a list, a machine's number."""
 
 from collections.abc import Collection
 from typing import Any

@@ -1,4 +1,4 @@
-"""Finds lost work: expired leases, and rows whose message never reached a worker.
+"""The kinds of job, and the sweep for lost work: expired leases, and rows whose message never reached a worker.
 
 Everything is derived from the database, so any loss is recovered: a worker, a message, the whole queue. One sweep is
 bounded (`SWEEP_LIMIT`) and reads two indexes of each table; its cost does not grow with the backlog. Usually one

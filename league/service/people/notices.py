@@ -1,4 +1,4 @@
-"""Notices: each account's inbox of events that concern its owner.
+"""Notices: each account's inbox of events that concern its owner. Also organisers' announcements to everyone.
 
 Theory of operation
 -------------------

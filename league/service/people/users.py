@@ -1,4 +1,4 @@
-"""People and their passwords. Tokens and sessions are in `league.service.people.access`.
+"""People, how they sign up and what proves who they are. Tokens and sessions are in `league.service.people.access`.
 
 A password is kept as an argon2 hash. A rejection does not say whether the name or the password is wrong, and takes the
 same time either way.

@@ -1,4 +1,4 @@
-"""Rankings: the whole log of a season is read, refitted and stored as one snapshot; nothing is updated in place.
+"""Rankings: the whole log of a season is read, refitted and stored as one snapshot, until the last is published.
 
 The log is every match that counts (`league.service.ground.counting`), with the version and rank of each seat. People
 read only the newest snapshot (`leaderboard`), so the cost of a page does not depend on the number of matches.

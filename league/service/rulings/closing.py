@@ -1,4 +1,4 @@
-"""Accounts that end: closed by their owners, or banned by an administrator.
+"""Accounts that end: closed by their owners, or banned by an administrator; and what operators do on the machine.
 
 Either way the person is out at once: every token and session is revoked, and no password opens the account. Results
 stay and count, under the same name, which nobody else can take. A team continues without the member and keeps its bots;

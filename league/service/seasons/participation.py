@@ -1,4 +1,4 @@
-"""The seasons in which a bot takes part, and those that it could enter, for its author."""
+"""A bot's seasons and those that it could enter, for its author, who may also change the bot."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Views of matches: lists by cursor, one match with its evidence, and the parts that only an author may see."""
+"""Views of matches: lists by cursor, one match with its evidence and neighbours, and what only an author may see."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass

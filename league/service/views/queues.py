@@ -1,4 +1,4 @@
-"""The state of the queues, from the database, for operators."""
+"""How the league runs, for operators: its queues, recent failures, and the last day minute by minute."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Finds versions whose matches fail more often than others', by the seat that was to answer and by machine.
+"""What organisers should look at: matters that wait for a decision, and versions whose matches fail more than others'.
 
 A void attempt blames nobody and benefits nobody. But a bot that could cause one would do so when losing, and then more
 attempts than its share would fail while it was to answer. So each version is compared with the field on the same
