@@ -27,10 +27,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from deadheat.league.ratings.bradley_terry import Posterior
+from deadheat.league.ratings.bradley_terry import Pairs, Posterior, comparisons, expected_results, pairs_of
 from deadheat.league.ratings.linear import Bools, Cholesky, Ints, Matrix, Vector, outer_products
 from deadheat.league.ratings.log import NO_GROUP, Tables
-from deadheat.league.ratings.pairs import Pairs, comparisons, expected_results, pairs_of
 from deadheat.league.states import Ranks
 
 # The score of results that are not independent: the pairs of one table, the games of one group.

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deadheat.league.ratings.bradley_terry import Posterior
+from deadheat.league.ratings.bradley_terry import Pairs, Posterior, comparisons, expected_results
 from deadheat.league.ratings.errors import dispersion, overdispersion
 from deadheat.league.ratings.linear import Cholesky, Ints, Matrix, NoMaximum, Vector, maximum, outer_products
 from deadheat.league.ratings.log import Tables
-from deadheat.league.ratings.pairs import Pairs, comparisons, expected_results
 from deadheat.league.ratings.prior import ELO_PER_NAT, Beliefs
 from deadheat.league.states import Ranks
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from deadheat.league.ratings.bradley_terry import Posterior
+from deadheat.league.ratings.bradley_terry import Posterior, Tallies, pairs_of, tallies_of
 from deadheat.league.ratings.errors import Spread, spread_of
 from deadheat.league.ratings.linear import Ints, Matrix, Vector, one_thread
 from deadheat.league.ratings.log import Log, Tables
-from deadheat.league.ratings.pairs import Tallies, pairs_of, tallies_of
 from deadheat.league.ratings.plackett_luce import plackett_luce
 from deadheat.league.ratings.prior import ELO_PER_NAT, Prior, RatingConfig, beliefs
 from deadheat.league.ratings.quality import Fit, PairTable, SeatEffect, fit_of, pair_table, seat_effects
@@ -83,7 +82,7 @@ class Place:
 @dataclass(frozen=True, slots=True)
 class Rating:
     """A player's rating in Elo with standard error and 95 % interval (see `league.ratings.errors`), its place in its
-    field (None: it is not ranked), and the sums of its games (see `league.ratings.pairs.Tallies`).
+    field (None: it is not ranked), and the sums of its games (see `league.ratings.bradley_terry.Tallies`).
 
     `plackett_luce` is the rating by the other model; None where all tables have two seats.
     """
