@@ -94,7 +94,7 @@ def _config(prior_sd: str, ranks: str) -> RatingConfig:
 
 
 def _log(file: Path) -> Log:
-    from deadheat.league.ratings.jsonl import BadLine, read
+    from deadheat.league.ratings.log import BadLine, read
 
     try:
         if str(file) == "-":

@@ -15,7 +15,7 @@ from deadheat.cli.tournament.records import Played
 from deadheat.engine.figures import counted
 from deadheat.engine.intervals import bars, interval
 from deadheat.league.ratings import Rating, RatingConfig, RatingTable, rate
-from deadheat.league.ratings.jsonl import read
+from deadheat.league.ratings.log import read
 from deadheat.league.ratings.table import NORMAL_95
 
 MOST_MORE = 100

@@ -13,7 +13,7 @@ from deadheat.league import errors
 from deadheat.league.config import REFIT_SECONDS
 from deadheat.league.jobs import MatchJob, MatchOutcome
 from deadheat.league.ratings import RatingConfig
-from deadheat.league.ratings.jsonl import read
+from deadheat.league.ratings.log import read
 from deadheat.league.service.ground.steps import touch_log
 from deadheat.league.service.rankings import history, results
 from deadheat.league.service.rankings import standings as recount
