@@ -28,8 +28,7 @@ from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.people import access
-from deadheat.league.service.rankings.honesty import totals_of
-from deadheat.league.service.rankings.standings import Leaderboard, newest_snapshot, stored_ranking
+from deadheat.league.service.rankings.standings import Leaderboard, newest_snapshot, stored_ranking, totals_of
 
 if TYPE_CHECKING:
     from deadheat.api.edge.openid import Provider
