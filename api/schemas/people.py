@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field, StringConstraints
 
 from deadheat.api.schemas.base import Input, Label, Name, Paged, RowId
-from deadheat.league.records.people import Notice
+from deadheat.league.records.bots import Notice
 from deadheat.league.states import Scope
 
 Password = Annotated[str, StringConstraints(min_length=10, max_length=256)]

@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from deadheat.cli.output import Column, Columns, Output, table
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import Most, asks
-from deadheat.league.records.people import Notice
+from deadheat.league.records.bots import Notice
 
 COLUMNS: Columns[Notice] = (
     Column("when", lambda notice: f"{notice.at:%Y-%m-%d %H:%M}", whole=True),

@@ -11,7 +11,7 @@ from deadheat.cli.console import fail, number_in
 from deadheat.cli.output import Output, commands, listed
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import asks
-from deadheat.league.records.people import Team
+from deadheat.league.records.bots import Team
 
 TeamName = Annotated[str, typer.Argument(metavar="TEAM", help="One of your teams, by name or number.")]
 Who = Annotated[str, typer.Argument(metavar="NAME", help="An author's name.")]

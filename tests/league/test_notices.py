@@ -8,7 +8,7 @@ import pytest
 from sqlmodel import Session, col, select
 
 from deadheat.league.pairing.duel import Duel
-from deadheat.league.records.people import Notice as NoticeInfo
+from deadheat.league.records.bots import Notice as NoticeInfo
 from deadheat.league.service.duels import requests
 from deadheat.league.service.jobs.builds import BuildOutcome, finish_build
 from deadheat.league.service.people import notices, teams

@@ -8,7 +8,7 @@ import pytest
 from sqlmodel import Session
 
 from deadheat.league import errors
-from deadheat.league.records.people import Team
+from deadheat.league.records.bots import Team
 from deadheat.league.service.bots.bots import bot_info, bots_of, build_log, create_bot, own_bot
 from deadheat.league.service.people import teams
 from deadheat.league.service.people.person import Person

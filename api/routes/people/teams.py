@@ -7,7 +7,7 @@ from fastapi import APIRouter, Response
 from deadheat.api.deps import REFUSED, Asker, Id, Shared, UserName
 from deadheat.api.schemas import people as schemas
 from deadheat.api.schemas.base import Items
-from deadheat.league.records.people import Team
+from deadheat.league.records.bots import Team
 from deadheat.league.service.people import teams
 
 router = APIRouter(prefix="/v1/teams", tags=["teams"])

@@ -8,7 +8,7 @@ from deadheat.api.deps import Asker, Id, Shared
 from deadheat.api.schemas import people as schemas
 from deadheat.api.schemas.base import Items
 from deadheat.api.services import Services
-from deadheat.league.records.people import NewToken, Token
+from deadheat.league.records.bots import NewToken, Token
 from deadheat.league.service.people import access
 from deadheat.league.service.people.access import revoke, tokens
 from deadheat.league.service.people.person import Person

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 
 from deadheat.api.deps import Asker, Shared
 from deadheat.api.schemas import people as schemas
-from deadheat.league.records.people import User
+from deadheat.league.records.bots import User
 from deadheat.league.service.people import users
 from deadheat.league.service.people.person import Person
 

@@ -18,7 +18,7 @@ from deadheat.engine.language import N_, gettext
 from deadheat.league.database import now, settings_of, surroundings
 from deadheat.league.errors import AccountClosed, BadToken, NotFound, TooMany
 from deadheat.league.records import from_row
-from deadheat.league.records.people import Token as TokenInfo
+from deadheat.league.records.bots import Token as TokenInfo
 from deadheat.league.service.ground.steps import insert_new, set_values
 from deadheat.league.service.people.channels import OVER, remove_channels
 from deadheat.league.service.people.notices import IN_USE, account_changed

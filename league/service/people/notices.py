@@ -26,7 +26,7 @@ from deadheat.engine.core import Fault
 from deadheat.engine.language import N_, gettext
 from deadheat.league.database import now
 from deadheat.league.records import from_row
-from deadheat.league.records.people import Notice as NoticeInfo
+from deadheat.league.records.bots import Notice as NoticeInfo
 from deadheat.league.records.rulings import Announcement as AnnouncementInfo
 from deadheat.league.records.seasons import ForecastEvaluation
 from deadheat.league.service.ground.audit import record

@@ -17,7 +17,7 @@ from deadheat.engine.language import N_, _
 from deadheat.league.database import now
 from deadheat.league.errors import NameTaken, NotCaptain, NotFound, TooMany, WrongState
 from deadheat.league.records import from_row
-from deadheat.league.records.people import Team as TeamInfo
+from deadheat.league.records.bots import Team as TeamInfo
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.steps import existing, flush_unless_taken
 from deadheat.league.service.people import notices
