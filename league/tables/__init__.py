@@ -24,11 +24,15 @@ from deadheat.league.tables.people import (
     Token,
     User,
 )
-from deadheat.league.tables.rankings import DeadlineCount, LatencySummary, RatingPoint, RatingSnapshot, ResponseTimes
 from deadheat.league.tables.seasons import (
     AbsentEntry,
+    DeadlineCount,
     Division,
     Entry,
+    LatencySummary,
+    RatingPoint,
+    RatingSnapshot,
+    ResponseTimes,
     Season,
     SeasonInvitation,
     SeasonRules,
