@@ -46,8 +46,7 @@ from sqlmodel import Session, select
 from sqlmodel.sql.expression import SelectOfScalar
 
 from deadheat.league.config import Settings
-from deadheat.league.storage.roles import grant
-from deadheat.league.storage.schema import MIGRATION_LOCK, migration_config
+from deadheat.league.storage.schema import MIGRATION_LOCK, grant, migration_config
 
 BUSY_TIMEOUT_MS = 30_000
 """How long a writer waits for the previous one; writers hold the lock for milliseconds."""

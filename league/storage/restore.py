@@ -40,8 +40,15 @@ from deadheat.league.storage.backup import (
     names_sha256,
     owners,
 )
-from deadheat.league.storage.roles import grant
-from deadheat.league.storage.schema import SchemaAge, age_of, migration_config, newest_revision, revision, revisions
+from deadheat.league.storage.schema import (
+    SchemaAge,
+    age_of,
+    grant,
+    migration_config,
+    newest_revision,
+    revision,
+    revisions,
+)
 from deadheat.league.storage.tablecopy import into_one_file, league_in, reading, sums, table_sum, tables
 from deadheat.league.tables import WorkerHost
 

@@ -84,7 +84,7 @@ class JobRow(Staged):
 
 def apart(*columns: str) -> Any:
     """Return `__mapper_args__` by which rows are read without these columns. Each is read when it is asked for. So a
-    program can use the rows although it may not read these columns (`league.storage.roles`).
+    program can use the rows although it may not read these columns (`league.storage.schema`).
     """
 
     @declared_attr.directive

@@ -36,7 +36,7 @@ from deadheat.league.service.series.hosts import record_check
 from deadheat.league.service.series.rules_played import rules_played
 from deadheat.league.service.views.timeouts import timeouts
 from deadheat.league.states import JobState, MatchState
-from deadheat.league.storage.roles import WORKER
+from deadheat.league.storage.schema import WORKER
 from deadheat.league.tables import Ending, LatencySummary, Match, Participant
 from deadheat.sandbox.arena import Arena, Played
 from deadheat.sandbox.box import SandboxError
