@@ -18,8 +18,8 @@ from deadheat.api.replays import A_FILE, JSON_LINES, record_file, uploaded_file
 from deadheat.api.schemas.base import Items, RowId
 from deadheat.api.schemas.base import Query as QueryModel
 from deadheat.api.services import Services
-from deadheat.league import uploads
 from deadheat.league.records.bots import BuildLog, Version
+from deadheat.league.service.bots import bots
 from deadheat.league.service.bots.bots import (
     add_version,
     build_log,
@@ -151,7 +151,7 @@ def accept_upload(
     """Inspect and store an upload, commit, and only then tell a worker."""
     with shared.db.reading() as session:
         installed = installed_languages(session)
-    upload = uploads.accept(file, received.filename, received.sha256, shared.settings, shared.blobs, installed)
+    upload = bots.accept(file, received.filename, received.sha256, shared.settings, shared.blobs, installed)
     with shared.db.transaction() as session:
         version = add_version(session, asker, bot_id, upload, enters_id)
     shared.nudge(BUILDS, version.id)

@@ -119,9 +119,8 @@ def _nudge(version_ids: Sequence[int]) -> None:
 def _upload(game: str, name: str) -> Version | None:
     """Return the new version, or None if the bot has a version with the same file."""
     from deadheat.league.blobs import Blobs
-    from deadheat.league.service.bots.bots import add_version, bots_of, create_bot
+    from deadheat.league.service.bots.bots import accept, add_version, bots_of, create_bot
     from deadheat.league.service.rulings import closing
-    from deadheat.league.uploads import accept
 
     folder = locate(GAMES[game], f"{HOUSE}{name}")
     files = [folder / file for file in sources_of(folder)]
