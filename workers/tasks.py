@@ -25,9 +25,9 @@ from deadheat.league.service.course.schedule import go_on, seasons_going_on
 from deadheat.league.service.evaluations.playing import keep_standings
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.jobs import sweep as league_sweep
-from deadheat.league.service.jobs.advising import due_advice
 from deadheat.league.service.jobs.builds import BUILDS
 from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
+from deadheat.league.service.jobs.exhibitions import due_advice
 from deadheat.league.service.jobs.sweep import KINDS
 from deadheat.league.service.people.channels import forget_removed
 from deadheat.league.service.people.notices import forget_old

@@ -284,7 +284,7 @@ class Exhibition(JobRow, table=True):
     `open_user_id` and `open_place` are set while the person is seated: at most one match per person, and per place of
     the deployment. A person who resigns is free at once, while a worker may still write the record. `turn` counts the
     person's prompts; `answer` is the answer to the newest. `advise_at`: after the match, when a worker is to be asked
-    for advice on it (see `league.service.jobs.advising`).
+    for advice on it (see `league.service.jobs.exhibitions`).
     """
 
     __table_args__ = (
