@@ -1,4 +1,4 @@
-"""Bradley and Terry's model of paired comparisons with Gaussian priors: the posterior and its maximum."""
+"""Tables as paired comparisons, and Bradley and Terry's model of these: the posterior with Gaussian priors."""
 
 from __future__ import annotations
 

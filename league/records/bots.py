@@ -1,4 +1,4 @@
-"""Records of bots, their versions and builds."""
+"""Records of people and teams, and of their bots, versions and builds."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""The version of a database's schema, and whether this program may use it.
+"""The version of a database's schema, whether this program may use it, and what PostgreSQL's roles may do.
 
 Schemas only go forward, one migration after the other. During an upgrade, programs of two versions use one database; a
 program that finds a schema other than its own only reports it.

@@ -1,4 +1,4 @@
-"""Seasons: their settings, divisions and entries."""
+"""Seasons: their settings, divisions and entries, and what is computed from their matches."""
 
 from collections.abc import Iterator
 from datetime import datetime

@@ -1,6 +1,6 @@
 """The cases as data, and what is done with each: upload it, build it, let it play. README.md says how to add one.
 
-Every step is the product's own: `league.service.bots.bots` takes the upload, `sandbox.build` makes the program in a container,
+Every step is the product's own: `service.bots.bots` takes the upload, `sandbox.build` makes the program in a container,
 `workers.play.run` plays the series, voids and all. Only the queue and the database are left out where a case does not
 need them.
 """

@@ -1,4 +1,4 @@
-"""Bots and their versions, quotas of uploads, and descriptions of the image that they run in."""
+"""Bots and their versions, uploads and their quotas, and descriptions of the image that they run in."""
 
 import math
 import re

@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from sqlalchemy import BigInteger, ScalarResult, Select, cast, func
-from sqlmodel import Session, col, select
+from sqlalchemy import BigInteger, ScalarResult, Select, cast
+from sqlmodel import Session, col, func, select
 
 from deadheat.league.ratings import Games, Log, log_of
 from deadheat.league.ratings.linear import Ints
