@@ -16,7 +16,7 @@ from deadheat.league.service.course.running_low import low_after, runs_low
 from deadheat.league.service.course.schedule import go_on, has_unplayed
 from deadheat.league.service.evaluations import beginning, playing, views
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.rankings.results import season_log
+from deadheat.league.service.rankings.ranking import season_log
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.rulings.closing import close_account
 from deadheat.league.service.rulings.rulings import rejudge_match, restore_match, void_match

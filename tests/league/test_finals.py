@@ -14,7 +14,7 @@ from deadheat.league.ratings import Prior, RatingConfig, rate
 from deadheat.league.service.course.finals import divisions as fields
 from deadheat.league.service.course.finals import finals_progress
 from deadheat.league.service.ground import audit, steps
-from deadheat.league.service.rankings import ranking, results, standings
+from deadheat.league.service.rankings import ranking, standings
 from deadheat.league.service.rulings.rulings import rejudge_match
 from deadheat.league.service.seasons import absence, divisions, seasons
 from deadheat.league.service.series.capacity import OPEN_SERIES
@@ -236,7 +236,7 @@ def test_what_finals_of_their_own_say_is_not_carried_into_the_next_season(world:
     assert world.write(standings.publish, season_id)
     before = {row["bot_id"]: row for row in world.ranking(season_id)}
     alike = world.read(ranking.ranking, season_id)
-    everything = rate(world.read(results.season_log, season_id), RatingConfig(), dict.fromkeys("123", Prior()))
+    everything = rate(world.read(ranking.season_log, season_id), RatingConfig(), dict.fromkeys("123", Prior()))
     assert {row["bot_id"]: row for row in alike.standings["rows"]} == before
     expected = {int(entry.player): (entry.elo, entry.se) for entry in everything.entries}
     following = world.write(seasons.create_season, world.boss, name="next", previous_id=season_id).id
