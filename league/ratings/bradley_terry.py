@@ -200,7 +200,7 @@ class Posterior:
             (centre, known),
         )
         beat, beaten = (np.concatenate(side) for side in zip(*edges, strict=True))
-        return all_reach_all(graph(beat, beaten, self.players + self.beliefs.anchored))
+        return _all_reach_all(graph(beat, beaten, self.players + self.beliefs.anchored))
 
 
 # Connected parts of graphs. A graph is an (n, n) matrix of truth values, no larger than the ratings' own matrices.
@@ -234,6 +234,6 @@ def components(near: Bools) -> Ints:
     return labels
 
 
-def all_reach_all(near: Bools) -> bool:
+def _all_reach_all(near: Bools) -> bool:
     """Say whether edges lead from every place to every other."""
     return not len(near) or bool(reached(near, 0).all() and reached(np.ascontiguousarray(near.T), 0).all())

@@ -71,7 +71,7 @@ def table_factor(seats: int, ranks: Ranks) -> float:
     return (seats + 1) / 3 if ranks is Ranks.PLACEMENT else seats / 2
 
 
-def score_variance(tables: Sequence[Tables], strengths: Vector, ranks: Ranks, established: Bools) -> Matrix:
+def _score_variance(tables: Sequence[Tables], strengths: Vector, ranks: Ranks, established: Bools) -> Matrix:
     """Return the variance of the score, (players, players), upper triangle. Clusters of established players contribute
     their squared scores; all others contribute the model's value, which is their curvature, for groups of games times
     the groups' dispersion if that is above 1.
@@ -253,7 +253,7 @@ def _sandwich(
     curvature = Cholesky.of(posterior.curvature(strengths))
     information, factors = _information(apart, strengths, established)
     score = apart.precision(information * factors)
-    score += score_variance(clustered, strengths, ranks, established)
+    score += _score_variance(clustered, strengths, ranks, established)
     diagonal = np.einsum("ii->i", score)
     diagonal += RIDGE * diagonal.mean()
     return curvature.solve(Cholesky.of(score).upper.T)

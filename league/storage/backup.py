@@ -60,7 +60,7 @@ SIGNATURE, KEY_FILE = "signature", "backup.key"
 
 def sign(settings: Settings, manifest: Path) -> Path:
     """Write the manifest's signature beside it, and return its path. Without a key, make one."""
-    if not (key := key_of(settings)):
+    if not (key := _key_of(settings)):
         key = secrets.token_hex(32)
         settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         private = os.open(settings.data_dir / KEY_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -73,7 +73,7 @@ def sign(settings: Settings, manifest: Path) -> Path:
 
 def doubt(settings: Settings, signature: Path, manifest: bytes) -> str:
     """Return why it is not certain that our key signed this manifest; "" if it did."""
-    key = key_of(settings)
+    key = _key_of(settings)
     if not signature.exists():
         return "It has no signature: an older version made it, or somebody removed the signature."
     if not key:
@@ -83,7 +83,7 @@ def doubt(settings: Settings, signature: Path, manifest: bytes) -> str:
     return ""
 
 
-def key_of(settings: Settings) -> str:
+def _key_of(settings: Settings) -> str:
     """Return the key; "" if there is none."""
     file = settings.data_dir / KEY_FILE
     return settings.backup_key or (file.read_text("ascii") if file.exists() else "")
@@ -259,7 +259,7 @@ def must_be_signed(settings: Settings, backup: Backup, unsigned: bool = False) -
     `unsigned`: only warn in any case. Raises BadBackup if there is a key that did not sign it.
     """
     why = doubt(settings, backup.path / SIGNATURE, backup.read)
-    if why and key_of(settings) and not unsigned:
+    if why and _key_of(settings) and not unsigned:
         raise BadBackup(f"{why} (`--unsigned` restores it anyway.)")
     return why
 

@@ -93,10 +93,10 @@ def set_by_key(session: Session, table: type[SQLModel], key: Sequence[str], rows
     """Set values of many rows, all with the same columns, in one batch, and return how many were found. The columns of
     `key` identify each row.
     """
-    if rows and takes_rows(session):
+    if rows and _takes_rows(session):
         session.flush()
-        statement = setting_by_key(table, (*rows[0],), (*key,))
-        return session.connection().execute(statement, {GIVEN: as_text(rows)}).rowcount
+        statement = _setting_by_key(table, (*rows[0],), (*key,))
+        return session.connection().execute(statement, {GIVEN: _as_text(rows)}).rowcount
     return set_each(session, updating(table, *key), [_renamed(row, key) for row in rows])
 
 
@@ -160,8 +160,8 @@ def insert_rows(session: Session, table: type[SQLModel], rows: Sequence[Mapping[
 
     A series of 50 matches has 450 rows: the whole transaction takes 8 ms of CPU, and took 22 when they were objects.
     """
-    if rows and takes_rows(session):
-        session.connection().execute(inserting(table, (*rows[0],)), {GIVEN: as_text(rows)})
+    if rows and _takes_rows(session):
+        session.connection().execute(_inserting(table, (*rows[0],)), {GIVEN: _as_text(rows)})
     elif rows:
         session.connection().execute(_insert(table), rows)
 
@@ -226,12 +226,12 @@ GIVEN = "given_rows"
 """The name of the parameter that holds the rows."""
 
 
-def takes_rows(session: Session) -> bool:
+def _takes_rows(session: Session) -> bool:
     """Say whether the session's database supports such statements."""
     return session.get_bind().dialect.name == "postgresql"
 
 
-def as_text(rows: Sequence[Mapping[str, Any]]) -> str:
+def _as_text(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the rows as the parameter of these statements."""
     return json.dumps(rows, default=_word, allow_nan=False)
 
@@ -248,13 +248,13 @@ def _word(value: object) -> str:
 
 
 @cache
-def inserting(table: type[SQLModel], names: tuple[str, ...]) -> Insert:
+def _inserting(table: type[SQLModel], names: tuple[str, ...]) -> Insert:
     """Return the statement that inserts all given rows with these columns."""
     return insert(table).from_select(names, columns(*_given(table, names).c))
 
 
 @cache
-def setting_by_key(table: type[SQLModel], names: tuple[str, ...], key: tuple[str, ...]) -> Update:
+def _setting_by_key(table: type[SQLModel], names: tuple[str, ...], key: tuple[str, ...]) -> Update:
     """Return the statement that sets these columns in all rows given by their `key`."""
     given = _given(table, names).c
     values = {name: given[name] for name in names if name not in key}
@@ -297,7 +297,7 @@ def storable_tail(text: str, limit_bytes: int) -> str:
     return data.decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
-def storable_json(value: object, depth: int = 0) -> object:
+def _storable_json(value: object, depth: int = 0) -> object:
     """Return a JSON value; parts that JSON lacks (bytes, dates, infinities, deep nesting) become text."""
     if value is None or isinstance(value, bool | int):
         return value
@@ -305,14 +305,14 @@ def storable_json(value: object, depth: int = 0) -> object:
         return value
     if isinstance(value, Mapping) and depth < MOST_DEPTH:
         items = islice(value.items(), MOST_ITEMS)
-        return {storable(str(key), 200): storable_json(item, depth + 1) for key, item in items}
+        return {storable(str(key), 200): _storable_json(item, depth + 1) for key, item in items}
     if isinstance(value, Sequence) and not isinstance(value, str | bytes) and depth < MOST_DEPTH:
-        return [storable_json(item, depth + 1) for item in value[:MOST_ITEMS]]
+        return [_storable_json(item, depth + 1) for item in value[:MOST_ITEMS]]
     return storable(str(value))
 
 
 def evidence_json(evidence: Mapping[str, object]) -> dict[str, object]:
     """Return the evidence of an attempt in the form that is stored."""
-    found = storable_json(evidence)
+    found = _storable_json(evidence)
     assert isinstance(found, dict)
     return found

@@ -102,9 +102,7 @@ def due_advice(session: Session) -> list[int]:
     return list(session.exec(due))
 
 
-def is_wanted(row: Exhibition, session: Session) -> bool:
-    """Say whether advice may still come."""
-    return row.advise_at is not None and (row.advice_tries < MOST_TRIES or row.advise_at > now(session))
+
 
 
 MOST_WAITING = 20
@@ -488,7 +486,7 @@ def _infos(session: Session, statement: Any, **which: int) -> list[ExhibitionInf
             seed=row.seed.hex() if row.state is JobState.DONE else None,
             ranks=None if row.ranks is None else tuple(row.ranks),
             points=None if row.points is None else tuple(row.points),
-            advice_comes=is_wanted(row, session),
+            advice_comes=row.advise_at is not None and (row.advice_tries < MOST_TRIES or row.advise_at > now(session)),
         )
         for row, person, bot_id, bot, author, number in session.exec(statement, params=which)
     ]

@@ -130,7 +130,9 @@ def _streamed(session: Session, statement: Select[Any]) -> ScalarResult[Any]:
 # count otherwise: an author owns both sides, and could throw games to gain points.
 
 
-def priors_of(session: Session, season: Season, version_ids: Collection[int], config: RatingConfig) -> dict[str, Prior]:
+def _priors_of(
+    session: Session, season: Season, version_ids: Collection[int], config: RatingConfig
+) -> dict[str, Prior]:
     """Return the prior of each version, by its id as text."""
     before, passed = _ended(session, season), _passed(session, season.id)
     statement = (
@@ -208,7 +210,7 @@ class Field:
     finals_place: int | None = None
 
 
-def fields_of(session: Session, season_id: int) -> tuple[Field, ...]:
+def _fields_of(session: Session, season_id: int) -> tuple[Field, ...]:
     """Return the active versions of all bots that take part: by division, finalists first."""
     members: dict[tuple[int, bool, int], list[int]] = {}
     entered = select(Entry.version_id, Entry.division, Entry.finals_seed, Entry.finals_place)
@@ -221,7 +223,7 @@ def fields_of(session: Session, season_id: int) -> tuple[Field, ...]:
     )
 
 
-def set_apart(fields: Sequence[Field], played: Collection[int], in_finals: Collection[int] | None) -> list[Field]:
+def _set_apart(fields: Sequence[Field], played: Collection[int], in_finals: Collection[int] | None) -> list[Field]:
     """Return the fields as they are ranked: in each division, those in `played` come first, and the others follow
     without places.
 
@@ -240,7 +242,7 @@ def set_apart(fields: Sequence[Field], played: Collection[int], in_finals: Colle
     return [field for _, field in sorted(found, key=lambda one: one[0])]
 
 
-def with_places_before(fields: Sequence[Field]) -> Iterator[tuple[Field, int]]:
+def _with_places_before(fields: Sequence[Field]) -> Iterator[tuple[Field, int]]:
     """Yield each field, with the number of places of its division that precede it."""
     taken: Counter[int] = Counter()
     for field in fields:
@@ -255,13 +257,13 @@ def ranking(session: Session, season_id: int, config: RatingConfig | None = None
     """Return the ranking of the present log, not stored; by default with the present settings."""
     season = session.get_one(Season, season_id)
     config = config or _config(season)
-    return _ranked(session, season, config, season_log(session, season_id), fields_of(session, season_id))
+    return _ranked(session, season, config, season_log(session, season_id), _fields_of(session, season_id))
 
 
 def ranking_if_new(session: Session, season_id: int, newest: RatingSnapshot | None) -> RatingSnapshot | None:
     """Return the ranking that follows from the present log, or None if it would equal the newest one."""
     season = session.get_one(Season, season_id)
-    config, fields = _config(season), fields_of(session, season_id)
+    config, fields = _config(season), _fields_of(session, season_id)
     results = season_log(session, season_id)
     if newest is None:
         return _ranked(session, season, config, results, fields)
@@ -313,17 +315,17 @@ def _ranked(
     start: Mapping[str, float] | None = None,
 ) -> RatingSnapshot:
     active = {version_id for field in fields for version_id in field.version_ids}
-    priors = priors_of(session, season, active | {int(player) for player in results.players}, config)
+    priors = _priors_of(session, season, active | {int(player) for player in results.players}, config)
     apart = season_log(session, season.id, Purpose.FINALS) if season.finals_log is FinalsLog.FINALS else None
     in_finals = None if apart is None else {int(player) for player in apart.players}
-    fields = set_apart(fields, _played(session, active, results), in_finals)
+    fields = _set_apart(fields, _played(session, active, results), in_finals)
     table = rate(results, config, priors, [_players(field) for field in fields if field.ranked], start)
     ratings = {entry.player: entry for entry in table.entries}
     if apart is not None:
         ratings |= _by_the_finals_alone(apart, config, fields)
     faults = _faults(session, season.id)
     known = _known(session, faults, table, ratings, priors)
-    rows = [row for field, before in with_places_before(fields) for row in _placed(field, before, ratings, known)]
+    rows = [row for field, before in _with_places_before(fields) for row in _placed(field, before, ratings, known)]
     others = [known[int(entry.player)] for entry in table.entries if int(entry.player) not in active]
     return RatingSnapshot(
         season_id=season.id,

@@ -83,7 +83,7 @@ def void_match(session: Session, organiser: Person, match_id: int, reason: str) 
     Raises NotAllowed, NotFound, OwnMatch, WrongState.
     """
     organiser.must_organise()
-    match = ruled_on(session, organiser, match_id)
+    match = _ruled_on(session, organiser, match_id)
     own = judging(session, organiser, match_id)
     if session.get(VoidedMatch, match_id) is not None:
         return False
@@ -98,7 +98,7 @@ def restore_match(session: Session, organiser: Person, match_id: int, reason: st
     WrongState: a replay of the match exists or is under way, and has not been voided.
     """
     organiser.must_organise()
-    match = ruled_on(session, organiser, match_id)
+    match = _ruled_on(session, organiser, match_id)
     own = judging(session, organiser, match_id)
     voided = session.get(VoidedMatch, match_id)
     if voided is None:
@@ -125,7 +125,7 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
     the season is closed, or the match is being replayed already or was dropped before anybody began it.
     """
     organiser.must_organise()
-    match = ruled_on(session, organiser, match_id, or_unplayed=True)
+    match = _ruled_on(session, organiser, match_id, or_unplayed=True)
     own = judging(session, organiser, match_id)
     at = now(session)
     voided = session.get(VoidedMatch, match_id)
@@ -164,7 +164,7 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
     return again.id
 
 
-def ruled_on(session: Session, organiser: Person, match_id: int, *, or_unplayed: bool = False) -> Match:
+def _ruled_on(session: Session, organiser: Person, match_id: int, *, or_unplayed: bool = False) -> Match:
     """Return a match with a result, or one that we failed to play, in a season in which rulings are possible. Raises
     NotFound (also for a rival's private match), WrongState.
     """
@@ -301,7 +301,7 @@ def leave_match(session: Session, organiser: Person, match_id: int, reason: str)
 
 
 def _held(session: Session, organiser: Person, match_id: int) -> tuple[Match, dict[str, object]]:
-    match = ruled_on(session, organiser, match_id, or_unplayed=True)
+    match = _ruled_on(session, organiser, match_id, or_unplayed=True)
     if match.state is not MatchState.HELD:
         raise WrongState(match.state, _("The match is not waiting for an organiser."))
     return match, judging(session, organiser, match_id)

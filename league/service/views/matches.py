@@ -233,7 +233,7 @@ def match_detail(session: Session, match_id: int, viewer: Person | None = None, 
     if row is None:
         raise NotFound("match", match_id)
     must_see(session, viewer, row)
-    attempts = attempts_at(session, match_id, row.series_id)
+    attempts = _attempts_at(session, match_id, row.series_id)
     latencies = tuple(
         from_row(LatencyView, t, mean_ns=t.total_ns // max(t.prompts, 1))
         for t in session.exec(LATENCIES, params={"id": match_id})
@@ -262,7 +262,7 @@ LATENCIES = (
 )
 
 
-def attempts_at(session: Session, match_id: int, series_id: int) -> tuple[AttemptView, ...]:
+def _attempts_at(session: Session, match_id: int, series_id: int) -> tuple[AttemptView, ...]:
     """Return a match's own attempts, and failures of its series as a whole."""
     rows = session.exec(LEDGER, params={"match": match_id, "series": series_id}).all()
     machines = machine_numbers(session, {row.worker for row in rows})
