@@ -71,7 +71,7 @@ CHECK_SECONDS = 2
 
 CACHED_BODIES = 256
 KEPT_BOARDS = 8
-"""The number of seasons whose newest ranking is kept. A ranking of 2,000 bots takes 1.3 MB."""
+"""The number of seasons whose newest ranking is kept. A ranking of 2,000 bots is a text of 1.3 MB."""
 
 KEPT_PARTS = 64
 """The number of kept pieces of pages and of their data. A page of a leaderboard has 150 kB, the meetings of an
@@ -190,8 +190,8 @@ def _address(scope: Scope) -> Address:
 
 
 class Boards:
-    """The newest rankings of the seasons that people view, decoded as far as pages show them. The least recently used
-    ones are dropped first. A ranking never changes.
+    """The newest rankings of the seasons that people view. The least recently used ones are dropped first. A ranking
+    never changes.
     """
 
     def __init__(self) -> None:

@@ -102,9 +102,6 @@ def due_advice(session: Session) -> list[int]:
     return list(session.exec(due))
 
 
-
-
-
 MOST_WAITING = 20
 """The most people who wait for a place: at some minutes for a match, more would wait for longer than they stay."""
 
