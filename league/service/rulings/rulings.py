@@ -13,7 +13,7 @@ the statistics, and restoring it puts them back.
 from collections.abc import Mapping
 from datetime import datetime
 
-from sqlmodel import Session, col, func, select, update
+from sqlmodel import Session, case, col, func, select
 
 from deadheat.engine.chance import commitment
 from deadheat.engine.language import _
@@ -24,7 +24,7 @@ from deadheat.league.records.matches import MatchDetail
 from deadheat.league.service.evaluations.points import drawn, points_of, with_players
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.counting import HELD
-from deadheat.league.service.ground.steps import existing, insert_rows, lock_season, move, touch_log
+from deadheat.league.service.ground.steps import existing, insert_rows, lock_season, move, set_values, touch_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import owned_by
 from deadheat.league.service.series.deadlines import rule_on_deadlines
@@ -82,9 +82,7 @@ def void_match(session: Session, organiser: Person, match_id: int, reason: str) 
     """Take a finished match out of the log of results. Return False if it is out already; the old reason then stands.
     Raises NotAllowed, NotFound, OwnMatch, WrongState.
     """
-    organiser.must_organise()
-    match = _ruled_on(session, organiser, match_id)
-    own = judging(session, organiser, match_id)
+    match, own = _ruled_on(session, organiser, match_id)
     if session.get(VoidedMatch, match_id) is not None:
         return False
     session.add(VoidedMatch(match_id=match_id, season_id=match.season_id, reason=reason, at=now(session)))
@@ -97,9 +95,7 @@ def restore_match(session: Session, organiser: Person, match_id: int, reason: st
     """Reverse `void_match`. Return False if the match was not voided. Raises NotAllowed, NotFound, OwnMatch;
     WrongState: a replay of the match exists or is under way, and has not been voided.
     """
-    organiser.must_organise()
-    match = _ruled_on(session, organiser, match_id)
-    own = judging(session, organiser, match_id)
+    match, own = _ruled_on(session, organiser, match_id)
     voided = session.get(VoidedMatch, match_id)
     if voided is None:
         return False
@@ -124,9 +120,7 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
     organiser. New dice are as secret as those of any planned match. Raises NotAllowed, NotFound, OwnMatch; WrongState:
     the season is closed, or the match is being replayed already or was dropped before anybody began it.
     """
-    organiser.must_organise()
-    match = _ruled_on(session, organiser, match_id, or_unplayed=True)
-    own = judging(session, organiser, match_id)
+    match, own = _ruled_on(session, organiser, match_id, or_unplayed=True)
     at = now(session)
     voided = session.get(VoidedMatch, match_id)
     if voided is not None or match.state not in WITH_RESULT:
@@ -164,10 +158,13 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
     return again.id
 
 
-def _ruled_on(session: Session, organiser: Person, match_id: int, *, or_unplayed: bool = False) -> Match:
-    """Return a match with a result, or one that we failed to play, in a season in which rulings are possible. Raises
-    NotFound (also for a rival's private match), WrongState.
+def _ruled_on(
+    session: Session, organiser: Person, match_id: int, *, or_unplayed: bool = False, only_held: bool = False
+) -> tuple[Match, dict[str, object]]:
+    """Return a match with a result, or one that we failed to play, in a season in which rulings are possible, and what
+    `judging` says. Raises NotAllowed, NotFound (also for a rival's private match), WrongState, OwnMatch.
     """
+    organiser.must_organise()
     match = existing(session, Match, match_id)
     must_see(session, organiser, match)
     if match.state is MatchState.ABANDONED and or_unplayed:
@@ -182,7 +179,9 @@ def _ruled_on(session: Session, organiser: Person, match_id: int, *, or_unplayed
     state = lock_season(session, match.season_id).state
     if state not in IN_PLAY and match.state is not MatchState.HELD:
         raise WrongState.of_season(state, _("organisers rule only while it is %(states)s"), IN_PLAY)
-    return match
+    if only_held and match.state is not MatchState.HELD:
+        raise WrongState(match.state, _("The match is not waiting for an organiser."))
+    return match, judging(session, organiser, match_id)
 
 
 def answer_held(session: Session, match_id: int, after: MatchState, **values: object) -> None:
@@ -275,17 +274,14 @@ def decide_match(session: Session, organiser: Person, match_id: int, loser: int,
         WrongState: the match is not held, or its season is closed.
         BadSetting: it has no such seat.
     """
-    organiser.must_organise()
-    match, own = _held(session, organiser, match_id)
+    match, own = _ruled_on(session, organiser, match_id, or_unplayed=True, only_held=True)
     seats = session.exec(select(Participant.seat).where(Participant.match_id == match_id)).all()
     if loser not in seats:
         raise BadSetting("seat", _("the match has seats 1 to %(last)s", last=len(seats)))
     purpose = session.exec(select(Series.purpose).where(Series.id == match.series_id)).one()
     answer_held(session, match_id, MatchState.DECIDED, rated=purpose not in UNRATED)
-    for seat in seats:
-        rank = len(seats) if seat == loser else 1
-        theirs = (col(Participant.match_id) == match_id, col(Participant.seat) == seat)
-        session.exec(update(Participant).where(*theirs).values(rank=rank))
+    rank = case((col(Participant.seat) == loser, len(seats)), else_=1)
+    set_values(session, Participant, col(Participant.match_id) == match_id, rank=rank)
     note_ruling(session, organiser, "match-decided", match, reason, {**own, "lost_by_seat": loser + 1})
 
 
@@ -293,15 +289,7 @@ def leave_match(session: Session, organiser: Person, match_id: int, reason: str)
     """Leave a held match unplayed; it counts for nobody. Raises NotAllowed, NotFound, OwnMatch; WrongState: the match
     is not held, or its season is closed.
     """
-    organiser.must_organise()
-    match, own = _held(session, organiser, match_id)
+    match, own = _ruled_on(session, organiser, match_id, or_unplayed=True, only_held=True)
     answer_held(session, match_id, MatchState.ABANDONED)
     put_back(session, [match_id])
     note_ruling(session, organiser, "match-left", match, reason, own)
-
-
-def _held(session: Session, organiser: Person, match_id: int) -> tuple[Match, dict[str, object]]:
-    match = _ruled_on(session, organiser, match_id, or_unplayed=True)
-    if match.state is not MatchState.HELD:
-        raise WrongState(match.state, _("The match is not waiting for an organiser."))
-    return match, judging(session, organiser, match_id)
