@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import IO, Any, BinaryIO, cast
 from urllib.parse import unquote, urlsplit
 
 import obstore
@@ -105,7 +105,8 @@ class Blobs:
 
         `sha256`: the name, if the caller has already computed it. Raises BlobsAway.
         """
-        name = sha256 or _digest_of(file)
+        file.seek(0)
+        name = sha256 or hashlib.file_digest(cast(Any, file), "sha256").hexdigest()
         if not self.has(name):
             size = file.seek(0, os.SEEK_END)
             file.seek(0)
@@ -265,14 +266,6 @@ class _Reader(io.RawIOBase):
         buffer[:count] = self._left[:count]
         self._left = self._left[count:]
         return count
-
-
-def _digest_of(file: IO[bytes]) -> str:
-    file.seek(0)
-    digest = hashlib.sha256()
-    while chunk := file.read(CHUNK_BYTES):
-        digest.update(chunk)
-    return digest.hexdigest()
 
 
 def _open(url: str) -> ObjectStore:

@@ -154,12 +154,15 @@ def rate(
     parents = {prior.parent for prior in priors.values() if prior.parent is not None}
     players = tuple(sorted({*log.players, *priors, *parents}))
     index = {player: place for place, player in enumerate(players)}
-    tables = _renumbered(log, index)
+    # The players of the log and of the table are sorted, so rows stay in order with the players' new places.
+    new = np.array([index[player] for player in log.players], np.int64)
+    tables = tuple(Tables(new[table.players], table.ranks, table.groups, table.counts) for table in log.tables)
     members = [sorted(index[player] for player in field) for field in ([players] if fields is None else fields)]
     with one_thread():
         pairs = pairs_of(tables, config.ranks, len(players))
         posterior = Posterior(len(players), pairs, beliefs(players, priors, config))
-        strengths = posterior.maximum(None if start is None else _nats(players, start, config))
+        near = None if start is None else np.array([start.get(player, config.centre_elo) for player in players])
+        strengths = posterior.maximum(None if near is None else (near - config.centre_elo) / ELO_PER_NAT)
         tallies = tallies_of(tables, config.ranks, len(players))
         spread = spread_of(posterior, strengths, tables, config.ranks, tallies.games)
         second = plackett_luce(tables, config.ranks, posterior.beliefs, strengths)
@@ -170,17 +173,6 @@ def rate(
         seconds = None if second is None else (config.centre_elo + ELO_PER_NAT * second).tolist()
     entries = _entries(players, elo, spread, places, seconds, tallies)
     return RatingTable(entries, log, config, players, tables, posterior, strengths)
-
-
-def _nats(players: Sequence[str], start: Mapping[str, float], config: RatingConfig) -> Vector:
-    elo = np.array([start.get(player, config.centre_elo) for player in players])
-    return (elo - config.centre_elo) / ELO_PER_NAT
-
-
-def _renumbered(log: Log, index: Mapping[str, int]) -> tuple[Tables, ...]:
-    """Return the log's tables with players' places among all players. Both are sorted, so the rows stay in order."""
-    place = np.array([index[player] for player in log.players], np.int64)
-    return tuple(Tables(place[table.players], table.ranks, table.groups, table.counts) for table in log.tables)
 
 
 def _places(members: Ints, elo: Vector, spread: Spread, sha256: str) -> dict[int, Place]:

@@ -233,7 +233,10 @@ def _restore_rows(settings: Settings, backup: Backup) -> None:
         with source.connect() as connection:
             for table in tables(source):
                 table_sum(connection, table, target)
-                _continue_numbers(target, table)
+                numbered = [column for column in table.primary_key.columns if column.name == "id"]
+                if numbered and (last := target.execute(select(func.max(numbered[0]))).scalar()) is not None:
+                    where = {"name": quoted(table.name), "last": last}  # numbers continue after the last restored row
+                    target.execute(text("SELECT setval(pg_get_serial_sequence(:name, 'id'), :last)"), where)
         _must_hold(target, tables(source), backup)
         command.upgrade(migration_config(target), "head")
         grant(target)
@@ -244,17 +247,6 @@ def _must_hold(target: Connection, restored: Sequence[Table], backup: Backup) ->
     for table in restored:
         if table_sum(target, table) != backup.manifest.tables[table.name]:
             raise BadBackup(f"The rows of {table.name} are not what was written.")
-
-
-def _continue_numbers(target: Connection, table: Table) -> None:
-    """Continue the numbering of rows after the last restored one."""
-    numbered = [column for column in table.primary_key.columns if column.name == "id"]
-    if not numbered:
-        return
-    last = target.execute(select(func.max(numbered[0]))).scalar()
-    if last is not None:
-        name = target.dialect.identifier_preparer.quote(table.name)
-        target.execute(text("SELECT setval(pg_get_serial_sequence(:name, 'id'), :last)"), {"name": name, "last": last})
 
 
 def _replay_some(store: Blobs, file: Path) -> tuple[int, list[str]]:

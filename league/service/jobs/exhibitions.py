@@ -205,7 +205,10 @@ def take_seat(session: Session, person: Person, bot_id: int, opponents: int = 1,
         raise TooMany("matches against bots at a time for one person", 1)
     own = (Exhibition.user_id == person.id,)
     check_quota(session, Quota(N_("matches of one person against bots"), PER_HOUR, HOUR, own, Exhibition.created_at))
-    variant = _variant(session, version_id)
+    # They play the game's variant in the newest started season in which this version plays; None: the plain rules.
+    plays = (Entry.version_id == version_id, col(Season.state) != SeasonState.SCHEDULED)
+    variants = select(Season.variant).join(Entry, col(Entry.season_id) == Season.id).where(*plays)
+    variant = session.exec(variants.order_by(col(Season.id).desc())).first()
     entropy, at = surroundings(session).entropy, now(session)
     seed = entropy(SEED_BYTES)
     row = Exhibition(
@@ -242,13 +245,6 @@ def playable() -> tuple[ColumnElement[bool], ...]:
     series = (col(Series.id) == Match.series_id, col(Series.purpose).not_in(OF_CHALLENGES))
     has_played = exists().where(col(Participant.version_id) == BotVersion.id, *match, *series)
     return col(BotVersion.state) == VersionState.READY, or_(plays, has_played, col(BotVersion.bot_id).in_(houses))
-
-
-def _variant(session: Session, version_id: int) -> Sequence[str] | None:
-    """Return the game's variant in the newest started season in which this version plays; None: the plain rules."""
-    plays = (Entry.version_id == version_id, col(Season.state) != SeasonState.SCHEDULED)
-    newest = select(Season.variant).join(Entry, col(Entry.season_id) == Season.id).where(*plays)
-    return session.exec(newest.order_by(col(Season.id).desc())).first()
 
 
 def _check_table(game: str, opponents: int, seat: Seat | None) -> int:

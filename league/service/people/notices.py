@@ -14,7 +14,6 @@ most the newest `MOST_KEPT` per person.
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import cache
 from hashlib import sha256
 from typing import Any
 
@@ -368,25 +367,18 @@ TOLD = select(Notice.id).where(Notice.kind == bindparam("kind"), Notice.subject 
 
 
 def _people(session: Session, bot_ids: Collection[int]) -> dict[int, list[int]]:
-    """Return the people who are notified about each bot: its maker, or its team's members."""
+    """Return the people who are notified about each bot: its maker, or its team's members, with an open account."""
     found: dict[int, list[int]] = {bot_id: [] for bot_id in bot_ids}
-    for bot_id, user_id in session.connection().execute(_behind(), {"bot_ids": list(bot_ids)}):
-        found[bot_id].append(user_id)
-    return found
-
-
-@cache
-def _behind() -> Any:
-    """Return the owners and team members of the bots `bot_ids`, if their accounts are open."""
-    chosen = col(Bot.id).in_(bindparam("bot_ids", expanding=True))
+    chosen = col(Bot.id).in_(list(bot_ids))
     alone: Any = columns(col(Bot.id).label("bot_id"), col(Bot.owner_id).label("user_id"))
     alone = alone.where(chosen, col(Bot.team_id).is_(None))
-    teams = columns(col(Bot.id), col(TeamMember.user_id))
+    teams = columns(col(Bot.id), col(TeamMember.user_id)).where(chosen, col(TeamMember.joined_at).is_not(None))
     teams = teams.join_from(Bot, TeamMember, col(TeamMember.team_id) == col(Bot.team_id))
-    teams = teams.where(chosen, col(TeamMember.joined_at).is_not(None))
     behind = union_all(alone, teams).subquery()
     there = columns(behind.c.bot_id, behind.c.user_id).join_from(behind, User, col(User.id) == behind.c.user_id)
-    return there.where(col(User.closed_at).is_(None))
+    for bot_id, user_id in session.connection().execute(there.where(col(User.closed_at).is_(None))):
+        found[bot_id].append(user_id)
+    return found
 
 
 def _all_with(session: Session, role: Role) -> Sequence[int]:

@@ -7,7 +7,7 @@ those of bots that left); ``totals``; and measures of how far to trust all this:
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from itertools import groupby
@@ -242,14 +242,6 @@ def _set_apart(fields: Sequence[Field], played: Collection[int], in_finals: Coll
     return [field for _, field in sorted(found, key=lambda one: one[0])]
 
 
-def _with_places_before(fields: Sequence[Field]) -> Iterator[tuple[Field, int]]:
-    """Yield each field, with the number of places of its division that precede it."""
-    taken: Counter[int] = Counter()
-    for field in fields:
-        yield field, taken[field.division]
-        taken[field.division] += len(field.version_ids)
-
-
 Row = dict[str, Any]
 
 
@@ -325,7 +317,11 @@ def _ranked(
         ratings |= _by_the_finals_alone(apart, config, fields)
     faults = _faults(session, season.id)
     known = _known(session, faults, table, ratings, priors)
-    rows = [row for field, before in _with_places_before(fields) for row in _placed(field, before, ratings, known)]
+    rows: list[Row] = []
+    taken: Counter[int] = Counter()  # places, by division
+    for field in fields:
+        rows += _placed(field, taken[field.division], ratings, known)
+        taken[field.division] += len(field.version_ids)
     others = [known[int(entry.player)] for entry in table.entries if int(entry.player) not in active]
     return RatingSnapshot(
         season_id=season.id,

@@ -256,9 +256,13 @@ def thin(session: Session, season_id: int) -> None:
     rankings = session.exec(still_whole).all()
     keep = kept(rankings, now(session), WHOLE)
     gone = [snapshot_id for snapshot_id, _ in rankings if snapshot_id not in keep]
-    gone = [snapshot_id for snapshot_id in gone if snapshot_id != _qualifying(session, season_id)][:MOST_AT_ONCE]
     if gone:
-        set_values(session, RatingSnapshot, col(RatingSnapshot.id).in_(gone), standings={}, whole=False)
+        # The finalists were chosen by the newest ranking of that time.
+        qualified_at = session.exec(select(Season.qualified_at).where(Season.id == season_id)).one()
+        before = (RatingSnapshot.season_id == season_id, col(RatingSnapshot.created_at) <= qualified_at)
+        chosen_by = session.exec(select(func.max(RatingSnapshot.id)).where(*before)).one() if qualified_at else None
+        if emptied := [snapshot_id for snapshot_id in gone if snapshot_id != chosen_by][:MOST_AT_ONCE]:
+            set_values(session, RatingSnapshot, col(RatingSnapshot.id).in_(emptied), standings={}, whole=False)
 
 
 def kept(rankings: Sequence[tuple[int, datetime]], at: datetime, newest: int) -> set[int]:
@@ -270,15 +274,6 @@ def kept(rankings: Sequence[tuple[int, datetime]], at: datetime, newest: int) ->
         if at - created_at < HOURLY:
             last[*day, created_at.hour] = snapshot_id
     return {*last.values(), *(snapshot_id for snapshot_id, _ in rankings[-newest:])}
-
-
-def _qualifying(session: Session, season_id: int) -> int | None:
-    """Return the ranking by which the finalists were chosen: the newest at that time."""
-    qualified_at = session.exec(select(Season.qualified_at).where(Season.id == season_id)).one()
-    if qualified_at is None:
-        return None
-    before = (RatingSnapshot.season_id == season_id, col(RatingSnapshot.created_at) <= qualified_at)
-    return session.exec(select(func.max(RatingSnapshot.id)).where(*before)).one()
 
 
 def seasons_to_publish(session: Session) -> list[int]:

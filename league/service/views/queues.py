@@ -91,7 +91,10 @@ def queues(session: Session) -> Queues:
     given_up, *stand = session.connection().execute(STAND).one()
     queued = {life: _queue(life, stand, at) for life in KINDS}
     slots = judging_slots(session)
-    idle = _idle(session, slots, queued)
+    idle = max(0, slots - sum(queue.rows[life.held] for life, queue in queued.items() if life.takes_slot))
+    if idle and not queued[SERIES].rows[SERIES.waiting]:
+        seasons_now = session.exec(select(Season).where(col(Season.state).in_(ON_LADDER)))
+        idle = idle if any(has_unplayed(session, season) for season in seasons_now) else 0
     return Queues(tuple(queued.values()), slots, idle, ages, behind, _ended(session, at), given_up)
 
 
@@ -134,16 +137,6 @@ _SINCE = select(func.min(_LATER))
 _GIVEN_UP = select(func.count()).select_from(AuditRecord).where(AuditRecord.action == "series-abandoned")
 STAND: Any = columns(_GIVEN_UP.scalar_subquery(), *(part for life in KINDS for part in _stand(life)))
 """One statement, because each costs more than what it counts."""
-
-
-def _idle(session: Session, slots: int, queued: Mapping[Life, QueueInfo]) -> int:
-    idle = slots - sum(queue.rows[life.held] for life, queue in queued.items() if life.takes_slot)
-    if idle <= 0:
-        return 0
-    if queued[SERIES].rows[SERIES.waiting]:
-        return idle
-    seasons = session.exec(select(Season).where(col(Season.state).in_(ON_LADDER)))
-    return idle if any(has_unplayed(session, season) for season in seasons) else 0
 
 
 def _ended(session: Session, at: datetime) -> dict[str, int]:
