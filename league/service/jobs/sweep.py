@@ -64,7 +64,16 @@ def sweep(session: Session, silent: Silent | None = None) -> dict[Life, list[int
         new = {"state": SERIES.waiting, "attempt": 0}  # those tried before may be waiting for the end of a pause
         untaken = (col(Series.nudge_at) <= untaken_at, col(Series.season_id).not_in(HOLDING_SEASONS))
         lost[SERIES][0] |= set_values(session, Series, *untaken, where=new, nudge_at=at) > 0
-    return {life: _swept(session, life, give_back, told, *lost[life]) for life, give_back in KINDS.items()}
+    enqueued: dict[Life, list[int]] = {}
+    for life, give_back in KINDS.items():
+        is_due, has_expired = lost[life]
+        for row_id, attempt, worker in life.expired(session) if has_expired else ():
+            detail = f"worker {worker} did not renew its lease in time"
+            if give_back(session, row_id, attempt, worker, Failure(Cause.LEASE_EXPIRED, detail)):
+                log.warning("%s %d taken back: %s", life.queue, row_id, detail)
+                told.append((life, (worker or "").rpartition(":")[0]))
+        enqueued[life] = life.due(session) if is_due or has_expired else []
+    return enqueued
 
 
 @cache
@@ -82,13 +91,3 @@ def _lost(judge_unfit: bool) -> Select[*tuple[Any, ...]]:
     mostly_idle = slots_judging(judge_unfit).scalar_subquery() > 2 * held
     untaken, _ = SERIES.lost(untaken_at)
     return columns(*(found for life in KINDS for found in life.lost(at)), and_(untaken, mostly_idle))
-
-
-def _swept(session: Session, life: Life, give_back: GiveBack, silent: Silent, due: bool, expired: bool) -> list[int]:
-    """Take back the jobs of one kind that silent workers hold, and return the rows to enqueue."""
-    for row_id, attempt, worker in life.expired(session) if expired else ():
-        detail = f"worker {worker} did not renew its lease in time"
-        if give_back(session, row_id, attempt, worker, Failure(Cause.LEASE_EXPIRED, detail)):
-            log.warning("%s %d taken back: %s", life.queue, row_id, detail)
-            silent.append((life, (worker or "").rpartition(":")[0]))
-    return life.due(session) if due or expired else []

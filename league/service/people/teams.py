@@ -8,8 +8,6 @@ member, which is checked when a bot enters and when somebody joins.
 Rows are locked in the order season, bot, team, user, so that two concurrent counts wait for each other.
 """
 
-from collections.abc import Sequence
-
 from sqlalchemy import ColumnElement, and_, or_
 from sqlmodel import Session, col, func, select
 
@@ -233,12 +231,6 @@ def give_bot(session: Session, asker: Person, bot: Bot, team_id: int | None) -> 
     said = N_("The bot {bot}, which you created, was given to {owner}.")
     notices.account_changed(session, bot.owner_id, said, bot=bot.name, owner=owner)
     record(session, asker.name, "bot-given", f"bot/{bot.id}", {"team": team_id})
-
-
-def team_names(session: Session, bot_ids: Sequence[int]) -> dict[int, str]:
-    """Return the team of each of these bots that has one."""
-    names = select(Bot.id, Team.name).join(Team, col(Team.id) == Bot.team_id).where(col(Bot.id).in_(list(bot_ids)))
-    return dict(session.exec(names).all())
 
 
 def too_many_entries(person: Person, season: Season) -> TooMany:

@@ -26,7 +26,6 @@ from deadheat.league.ratings.quality import PAIR_TABLE_PLAYERS
 from deadheat.league.ratings.table import FIGURES, by_rating
 from deadheat.league.service.ground.counting import SEASONS_AT_A_TIME, counts, happened, taking_part
 from deadheat.league.service.ground.lookups import final_ranking
-from deadheat.league.service.people.teams import team_names
 from deadheat.league.service.seasons.seasons import planned_by_state
 from deadheat.league.service.series.privacy import voids_at_planned
 from deadheat.league.service.series.rules_played import rules_played
@@ -43,6 +42,7 @@ from deadheat.league.tables import (
     RatingSnapshot,
     Season,
     Series,
+    Team,
     User,
 )
 
@@ -395,7 +395,6 @@ def _known(
 ) -> dict[int, Row]:
     """Return the row of each version, without its place."""
     versions = _versions(session, [int(player) for player in table.players])
-    teams = team_names(session, list({version["bot_id"] for version in versions.values()}))
     linked = _linked(table)
     seasonal = {entry.player: entry for entry in table.entries}
     bot_games: Counter[int] = Counter()
@@ -405,7 +404,6 @@ def _known(
         version_id: {
             "version_id": version_id,
             **versions[version_id],
-            "team": teams.get(versions[version_id]["bot_id"]),
             "part": linked[version_id],
             **_figures(ratings[str(version_id)], seasonal[str(version_id)], priors[str(version_id)]),
             "bot_games": bot_games[versions[version_id]["bot_id"]],
@@ -464,11 +462,11 @@ def _totals(session: Session, season_id: int, rated: int, faults: Mapping[int, M
 
 
 def _versions(session: Session, version_ids: Sequence[int]) -> dict[int, Row]:
-    names = ("version", "language", "bot_id", "bot", "author")
-    about = (BotVersion.id, BotVersion.number, BotVersion.language, Bot.id, Bot.name, User.name)
+    names = ("version", "language", "bot_id", "bot", "author", "team")
+    about = (BotVersion.id, BotVersion.number, BotVersion.language, Bot.id, Bot.name, User.name, Team.name)
     versions = columns(*map(col, about)).join_from(BotVersion, Bot, col(Bot.id) == BotVersion.bot_id)
-    versions = versions.join(User, col(User.id) == Bot.owner_id).where(col(BotVersion.id).in_(version_ids))
-    found: Any = session.connection().execute(versions)
+    versions = versions.join(User, col(User.id) == Bot.owner_id).join(Team, col(Team.id) == Bot.team_id, isouter=True)
+    found: Any = session.connection().execute(versions.where(col(BotVersion.id).in_(version_ids)))
     return {version_id: dict(zip(names, values, strict=True)) for version_id, *values in found}
 
 

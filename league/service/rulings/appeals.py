@@ -6,7 +6,7 @@ Its author and organisers can read an appeal; its existence and the ruling are i
 
 from collections.abc import Mapping
 
-from sqlmodel import Session, col, func, select, update
+from sqlmodel import Session, col, func, select
 
 from deadheat.engine.language import N_, _, gettext
 from deadheat.league.causes import told_findings
@@ -187,11 +187,8 @@ def _open(session: Session, appeal_id: int) -> Appeal:
 
 
 def _close(session: Session, row: Appeal, state: AppealState, who: str, ruling: str) -> None:
-    values = {"state": state, "open_key": None, "ruled_at": now(session), "ruled_by": who, "ruling": ruling}
-    still_open = (col(Appeal.id) == row.id, col(Appeal.state) == AppealState.OPEN)
-    closed = session.exec(update(Appeal).where(*still_open).values(**values)).rowcount
-    assert closed == 1, "the row was locked when it was read"
-    session.refresh(row)
+    row.state, row.open_key, row.ruled_at, row.ruled_by, row.ruling = state, None, now(session), who, ruling
+    session.flush()
 
 
 def _view(session: Session, row: Appeal) -> AppealInfo:
