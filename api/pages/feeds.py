@@ -14,8 +14,8 @@ from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
 from deadheat.engine.visible import visible
 from deadheat.league.errors import NotFound
-from deadheat.league.service.views import feeds
-from deadheat.league.service.views.feeds import Feed
+from deadheat.league.service.views import overview
+from deadheat.league.service.views.overview import Feed
 
 router = APIRouter()
 
@@ -36,7 +36,7 @@ everyones_feed = partial(everyones, media_type=MEDIA_TYPE)
 def season(shared: Shared, season_id: Id) -> str:
     """Return a season's feed."""
     with shared.db.reading() as session:
-        return atom(shared, feeds.season_feed(session, season_id))
+        return atom(shared, overview.season_feed(session, season_id))
 
 
 @router.get("/bots/{bot_id}/feed")
@@ -44,7 +44,7 @@ def season(shared: Shared, season_id: Id) -> str:
 def bot(shared: Shared, bot_id: Id) -> str:
     """Return a bot's feed."""
     with shared.db.reading() as session:
-        return atom(shared, feeds.bot_feed(session, bot_id))
+        return atom(shared, overview.bot_feed(session, bot_id))
 
 
 @router.get("/games/{name}/feed")
@@ -54,7 +54,7 @@ def game(shared: Shared, name: str) -> str:
     if name not in GAMES:
         raise NotFound("game", name)
     with shared.db.reading() as session:
-        return atom(shared, feeds.game_feed(session, name, GAMES[name].title, BEGINNING))
+        return atom(shared, overview.game_feed(session, name, GAMES[name].title, BEGINNING))
 
 
 def atom(shared: Services, feed: Feed) -> str:
