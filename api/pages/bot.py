@@ -30,7 +30,7 @@ from deadheat.league.service.series.response_times import command_times
 from deadheat.league.service.views import careers
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.service.views.careers import Opponent, Part
-from deadheat.league.service.views.waiting import waiting
+from deadheat.league.service.views.forecasts import waiting
 from deadheat.league.states import MatchState
 from deadheat.league.time_buckets import late_share
 

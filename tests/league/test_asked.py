@@ -22,7 +22,7 @@ from deadheat.league.service.rulings import appeals, rulings
 from deadheat.league.service.seasons import absence, seasons
 from deadheat.league.service.series import response_times, turns
 from deadheat.league.service.series.planning import add_series
-from deadheat.league.service.views import careers, waiting
+from deadheat.league.service.views import careers, forecasts
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.states import (
     Asked,
@@ -142,7 +142,7 @@ def test_nothing_that_counts_changes(league: League) -> None:
             refit(session, season_id)
             board = leaderboard(session, season_id)
             pairs = [(row.low_id, row.high_id, row.games) for row in session.exec(select(Pair))]
-            entries = [waiting.waiting(session, season_id, bot) for bot in (league.rival_bot, league.other_bot)]
+            entries = [forecasts.waiting(session, season_id, bot) for bot in (league.rival_bot, league.other_bot)]
             faults = careers.failure_counts(session, season_id, league.rival_bot)
             failures = careers.failures(session, season_id, league.rival_bot)
             times = response_times.command_times(session, season_id, range(1, 9))

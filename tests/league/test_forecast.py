@@ -34,8 +34,7 @@ from deadheat.league.service.series.pace import (
     tournaments,
     warnings,
 )
-from deadheat.league.service.views.forecasts import season_forecast
-from deadheat.league.service.views.waiting import NOT_LATELY, NOTHING_PLAYED, waiting
+from deadheat.league.service.views.forecasts import NOT_LATELY, NOTHING_PLAYED, season_forecast, waiting
 from deadheat.league.states import EvaluationFormat, FinalsFormat, JobState, Precedence, SeasonState
 from deadheat.league.tables import Series
 from deadheat.league.timetable import DeclaredEvaluation

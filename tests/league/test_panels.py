@@ -20,7 +20,7 @@ from deadheat.league.service.people import notices, person
 from deadheat.league.service.rulings.rulings import void_match
 from deadheat.league.service.seasons import absence, entries, participation, seasons
 from deadheat.league.service.series.turns import claim_next_series
-from deadheat.league.service.views.waiting import AT_PANEL, waiting
+from deadheat.league.service.views.forecasts import AT_PANEL, waiting
 from deadheat.league.states import ContestState, JobState, Purpose, SeasonState
 from deadheat.league.tables import BotVersion, Match, Participant, Season, Series
 from deadheat.league.tables import Entry as EntryRow

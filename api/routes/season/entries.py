@@ -15,7 +15,7 @@ from deadheat.league.service.duels.views import challenges
 from deadheat.league.service.seasons import entries as league_entries
 from deadheat.league.service.seasons.divisions import assign_division
 from deadheat.league.service.seasons.entries import Gate, entries, entry_info
-from deadheat.league.service.views.waiting import waiting
+from deadheat.league.service.views.forecasts import waiting
 
 router = APIRouter(prefix="/v1/seasons/{season_id}/entries", tags=["entries"])
 
