@@ -21,7 +21,7 @@ from deadheat.league.service.seasons import seasons as league_seasons
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.service.views import overview
 from deadheat.league.service.views.overview import newest_versions, running_series
-from deadheat.league.service.views.stoppage import stopped
+from deadheat.league.service.views.uncounted import stopped
 from deadheat.league.states import MatchState, dated_steps
 
 router = APIRouter()

@@ -15,7 +15,7 @@ from deadheat.league.service.series import hosts as machines
 from deadheat.league.service.series.hosts import host_arrives, host_seen, record_check
 from deadheat.league.service.views.forecasts import NOTHING_PLAYED, waiting
 from deadheat.league.service.views.matches import match_detail
-from deadheat.league.service.views.stoppage import stopped
+from deadheat.league.service.views.uncounted import stopped
 from deadheat.league.states import Fitness, JobState, MatchState, Role
 from deadheat.league.tables import Attempt, Match, Series, WorkerHost
 from deadheat.league.words import NoticeKind

@@ -30,7 +30,7 @@ from deadheat.league.service.series.games import games_for
 from deadheat.league.service.series.hosts import hosts_for
 from deadheat.league.service.views import queues as league_conditions
 from deadheat.league.service.views.queues import queues, samples
-from deadheat.league.service.views.stoppage import stopped
+from deadheat.league.service.views.uncounted import stopped
 from deadheat.league.service.views.voids import flagged_voids
 
 router = APIRouter()

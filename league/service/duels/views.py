@@ -27,7 +27,7 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import owned_by
 from deadheat.league.service.series.privacy import may_see_games_of
 from deadheat.league.service.series.turns import ASKED_SHARE
-from deadheat.league.service.views.stoppage import stopped
+from deadheat.league.service.views.uncounted import stopped
 from deadheat.league.states import UNFINISHED, ChallengeState, ContestKind, ContestState, JobState, Precedence
 from deadheat.league.tables import (
     Bot,

@@ -44,7 +44,7 @@ from deadheat.league.service.series.pace import (
 from deadheat.league.service.series.planning import matches_of_each, series_at_once, whole_groups
 from deadheat.league.service.series.privacy import PLANNED
 from deadheat.league.service.series.turns import in_turns_of_seasons
-from deadheat.league.service.views.stoppage import stopped
+from deadheat.league.service.views.uncounted import stopped
 from deadheat.league.states import (
     ENTERABLE,
     ON_LADDER,
