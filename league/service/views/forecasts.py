@@ -1,4 +1,4 @@
-"""Forecasts for a season in its present state: when its ladder, evaluations and finals will be done."""
+"""When a season's ladder, evaluations and finals will be done in its present state, and when a bot's next result comes."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""The league at a glance: each season's leader, the match worth watching, series in progress, and new uploads."""
+"""The league at a glance: each season's leader, the match worth watching, series in progress, uploads, and feeds."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
