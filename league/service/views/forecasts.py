@@ -1,4 +1,4 @@
-"""When a season's ladder, evaluations and finals will be done in its present state, and when a bot's next result comes."""
+"""When a season's ladder, evaluations and finals will be done in its present state; when a bot's next result comes."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -279,14 +279,14 @@ def _overruns(
         yield _("The finals will take until %(at)s; the season closes at %(closes)s.", at=stamp(finals), closes=closes)
 
 
-# The matches ahead of a bot's next result in a season, and an estimate of the wait.
-# Theory of operation ------------------- Machines play for every season, and a series hands in its results only when
-# all of it is over. So the matches ahead of a bot are those of all series before its first one, in the order in which
-# workers take them, by which seasons take turns (`league.service.series.turns`), and then its own series. The estimate
-# is a plain quotient: those series, each at its season's pace in the last hour (`league.service.series.pace`), divided
-# by the number of series in progress, each assumed to be half over. It foresees no change, such as machines that start
-# or stop, or series let in ahead. There is no estimate if nothing is being played, or if too few series of a season
-# ahead have ended within the last hour.
+# A bot's wait --------------------------------------------------------------------------------------------------------
+#
+# Machines play for every season, and a series hands in its results only when all of it is over. So the matches ahead of
+# a bot are those of all series before its first one, in the order in which workers take them, by which seasons take
+# turns (`league.service.series.turns`), and then its own series. The estimate is a plain quotient: those series, each
+# at its season's pace in the last hour (`league.service.series.pace`), divided by the number of series in progress,
+# each assumed to be half over. It foresees no change, such as machines that start or stop, or series let in ahead.
+# There is no estimate if nothing is played, or if too few series of a season ahead have ended within the last hour.
 
 LATELY = timedelta(hours=1)
 """The pace is measured on series that ended within this time."""

@@ -1,4 +1,4 @@
-"""Explains to people why a match is not in the log of results (`league.service.ground.counting`), and what stops play."""
+"""Explains to people why a match is not in the log of results (`service.ground.counting`), and what stops play."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
