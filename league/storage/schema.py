@@ -117,13 +117,15 @@ def migration_config(connection: Connection) -> Config:
     return config
 
 
-# What PostgreSQL's roles may do, granted after each migration.
-# Theory of operation ------------------- The owner of the tables migrates and restores, and does nothing else. The
-# service (API, scheduler, housekeeping) runs as a member of `SERVICE`, which changes rows but no tables, and of the
-# audit log only appends rows. Workers, next to which strangers' programs run, are members of `WORKER`: they read no
-# passwords, tokens or addresses, nor what the dice of later matches follow from, and write only what jobs change.
-# Operators create the roles (`deploy/services/postgres/roles.sql`). Those that do not exist get nothing; a league may
-# run as one role, and SQLite has none.
+# Roles of PostgreSQL, granted after each migration --------------------------------------------------------------------
+#
+# The owner of the tables migrates and restores, and does nothing else. The service (API, scheduler, housekeeping) runs
+# as a member of `SERVICE`, which changes rows but no tables, and of the audit log only appends rows. Workers, next to
+# which strangers' programs run, are members of `WORKER`: they read no passwords, tokens or addresses, nor what the dice
+# of later matches follow from, and write only what jobs change. Operators create the roles
+# (`deploy/services/postgres/roles.sql`). Those that do not exist get nothing; a league may run as one role, and SQLite
+# has none.
+#
 # A new table is the service's at once. Workers get a table only if it is named here, so that a secret is not theirs by
 # oversight.
 

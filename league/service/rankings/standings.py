@@ -259,8 +259,8 @@ def thin(session: Session, season_id: int) -> None:
     if gone:
         # The finalists were chosen by the newest ranking of that time.
         qualified_at = session.exec(select(Season.qualified_at).where(Season.id == season_id)).one()
-        before = (RatingSnapshot.season_id == season_id, col(RatingSnapshot.created_at) <= qualified_at)
-        chosen_by = session.exec(select(func.max(RatingSnapshot.id)).where(*before)).one() if qualified_at else None
+        before = select(func.max(RatingSnapshot.id)).where(RatingSnapshot.season_id == season_id)
+        chosen_by = qualified_at and session.exec(before.where(RatingSnapshot.created_at <= qualified_at)).one()
         if emptied := [snapshot_id for snapshot_id in gone if snapshot_id != chosen_by][:MOST_AT_ONCE]:
             set_values(session, RatingSnapshot, col(RatingSnapshot.id).in_(emptied), standings={}, whole=False)
 
