@@ -21,13 +21,13 @@ from sqlalchemy.exc import SQLAlchemyError
 from deadheat.api.errors import log_outage
 from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
+from deadheat.league.blobs import blob_folder, room_at
 from deadheat.league.measured import Sums
 from deadheat.league.records.hosts import Worker
-from deadheat.league.service.rulings.held import held_by_game
+from deadheat.league.service.rulings.rulings import held_by_game
 from deadheat.league.service.series import hosts as league_hosts
 from deadheat.league.service.views.queues import queues
 from deadheat.league.states import IN_PLAY, Fitness, either
-from deadheat.league.storage.room import blob_folder, room_at
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 

@@ -27,8 +27,7 @@ from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.people import access
-from deadheat.league.service.rankings.honesty import totals_of
-from deadheat.league.service.rankings.standings import Leaderboard, newest_snapshot, stored_ranking
+from deadheat.league.service.rankings.standings import Leaderboard, newest_snapshot, stored_ranking, totals_of
 
 if TYPE_CHECKING:
     from deadheat.api.edge.openid import Provider
@@ -69,7 +68,7 @@ class CeleryQueue:
 CHECK_SECONDS = 2
 CACHED_BODIES = 256
 KEPT_BOARDS = 8
-"""The number of seasons whose newest ranking is kept. A ranking of 2,000 bots takes 1.3 MB."""
+"""The number of seasons whose newest ranking is kept. A ranking of 2,000 bots is a text of 1.3 MB."""
 
 KEPT_PARTS = 64
 """The number of kept pieces of pages and of their data. A page of a leaderboard has 150 kB, the meetings of an
@@ -188,8 +187,8 @@ def _address(scope: Scope) -> Address:
 
 
 class Boards:
-    """The newest rankings of the seasons that people view, decoded as far as pages show them. The least recently used
-    ones are dropped first. A ranking never changes.
+    """The newest rankings of the seasons that people view. The least recently used ones are dropped first. A ranking
+    never changes.
     """
 
     def __init__(self) -> None:

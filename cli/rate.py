@@ -24,8 +24,7 @@ from deadheat.cli.output import Column, Columns, Output, places, says, table
 from deadheat.cli.server.api_client import Client, doubting
 from deadheat.cli.server.client import visit
 from deadheat.engine.figures import counted
-from deadheat.league.beside import sentences, tally
-from deadheat.league.records.rankings import Leaderboard
+from deadheat.league.records.rankings import Leaderboard, sentences, tally
 
 if TYPE_CHECKING:
     from sqlmodel import Session
@@ -93,7 +92,7 @@ def dice_of(client: Client, season_id: int) -> DiceCheck:
 
 def _exported_log(client: Client, season_id: int) -> Log:
     """Build a season's log, like `league.service.rankings.results`, from the public exports."""
-    from deadheat.league.ratings.jsonl import read
+    from deadheat.league.ratings.log import read
     from deadheat.league.states import WITH_RESULT
 
     out = {row["bot_id"] for row in rows(client, season_id, "entries") if row["absence"] == DISQUALIFIED}
@@ -208,7 +207,7 @@ def _config(prior_sd: str, ranks: str) -> RatingConfig:
 def _rated(file: Path, config: RatingConfig) -> RatingTable:
     from deadheat.league.ratings import NoRating
     from deadheat.league.ratings import rate as rated
-    from deadheat.league.ratings.jsonl import BadLine, read
+    from deadheat.league.ratings.log import BadLine, read
 
     try:
         with nullcontext(sys.stdin.buffer) if str(file) == "-" else file.open("rb") as lines:
@@ -290,7 +289,7 @@ def _checked(season_id: int, server: str | None) -> Output:
     the season committed. Exit with 1 if not.
     """
     if server is None:
-        from deadheat.league.service.rankings.recount import dice_check, recount
+        from deadheat.league.service.rankings.standings import dice_check, recount
 
         with _reading(season_id) as session:
             recounted, dice = recount(session, season_id), dice_check(session, season_id)

@@ -18,8 +18,10 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import IO, Any, BinaryIO, cast
+from urllib.parse import unquote, urlsplit
 
 import obstore
 import zstandard
@@ -27,7 +29,41 @@ from obstore.exceptions import BaseError
 from obstore.store import LocalStore, ObjectStore, from_url
 
 from deadheat.league.errors import BlobDamaged, BlobMissing, BlobsAway
-from deadheat.league.storage.room import blob_folder
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """The free space of a file system for users other than root."""
+
+    free_bytes: int
+    size_bytes: int
+    free_files: int
+    size_files: int  # 0: the file system creates inodes as needed
+
+    @property
+    def free_ratio(self) -> float:
+        """The smaller free share of two resources: bytes, and inodes, which millions of small blobs use up first."""
+        files = self.free_files / self.size_files if self.size_files else 1.0
+        return min(self.free_bytes / max(1, self.size_bytes), files)
+
+
+def room_at(folder: Path) -> Room:
+    """Return the space on the file system of a folder. Raises OSError."""
+    found = os.statvfs(folder)
+    # Only root may use a full disk's reserve, so it does not count.
+    return Room(
+        free_bytes=found.f_bavail * found.f_frsize,
+        size_bytes=found.f_blocks * found.f_frsize,
+        free_files=found.f_favail,
+        size_files=found.f_files,
+    )
+
+
+def blob_folder(url: str) -> Path | None:
+    """Return the folder in which a store with that URL keeps its blobs, or None if it has none."""
+    parts = urlsplit(url)
+    return Path(unquote(parts.path)) if parts.scheme == "file" else None
+
 
 __all__ = ["BlobDamaged", "BlobMissing", "Blobs", "to_disk"]
 
@@ -69,7 +105,8 @@ class Blobs:
 
         `sha256`: the name, if the caller has already computed it. Raises BlobsAway.
         """
-        name = sha256 or _digest_of(file)
+        file.seek(0)
+        name = sha256 or hashlib.file_digest(cast(Any, file), "sha256").hexdigest()
         if not self.has(name):
             size = file.seek(0, os.SEEK_END)
             file.seek(0)
@@ -180,7 +217,7 @@ class Blobs:
         digest = hashlib.sha256()
         total = 0
         try:
-            with zstandard.ZstdDecompressor().stream_reader(cast(BinaryIO, packed), closefd=False) as reader:
+            with zstandard.ZstdDecompressor().stream_reader(cast("BinaryIO", packed), closefd=False) as reader:
                 while chunk := reader.read(CHUNK_BYTES):
                     total += len(chunk)
                     if total > limit_bytes:
@@ -229,14 +266,6 @@ class _Reader(io.RawIOBase):
         buffer[:count] = self._left[:count]
         self._left = self._left[count:]
         return count
-
-
-def _digest_of(file: IO[bytes]) -> str:
-    file.seek(0)
-    digest = hashlib.sha256()
-    while chunk := file.read(CHUNK_BYTES):
-        digest.update(chunk)
-    return digest.hexdigest()
 
 
 def _open(url: str) -> ObjectStore:

@@ -10,8 +10,6 @@ A row keeps its cause as a word. `Cause(word)` accepts any word: one that is not
 exception or another version's cause, is `Cause.UNKNOWN`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from enum import Flag, StrEnum, auto
 from typing import Any, Self

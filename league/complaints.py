@@ -1,7 +1,5 @@
 """Explanations for people of what is wrong with their input; the library's messages are for programmers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

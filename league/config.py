@@ -4,8 +4,6 @@ Each field is set by an environment variable of the same name in capitals with t
 instance ``DEADHEAT_DATABASE_URL``). The defaults run everything embedded, below one directory, on one machine.
 """
 
-from __future__ import annotations
-
 import socket
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path

@@ -24,8 +24,6 @@ If the other end of a connection disappears silently, TCP keeps trying for a qua
 worker, so the kernel gives up after `SILENCE_SECONDS`, which is an error like any other.
 """
 
-from __future__ import annotations
-
 import json
 import secrets
 import sqlite3
@@ -48,8 +46,7 @@ from sqlmodel import Session, select
 from sqlmodel.sql.expression import SelectOfScalar
 
 from deadheat.league.config import Settings
-from deadheat.league.storage.roles import grant
-from deadheat.league.storage.schema import MIGRATION_LOCK, migration_config
+from deadheat.league.storage.schema import MIGRATION_LOCK, grant, migration_config
 
 BUSY_TIMEOUT_MS = 30_000
 """How long a writer waits for the previous one; writers hold the lock for milliseconds."""

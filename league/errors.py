@@ -4,8 +4,6 @@ For programs, every error has a stable `code` (a word, from the name of its clas
 its text is a sentence. The HTTP status of each is in `api.errors`.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ job names its attempt; if the row has moved on to another attempt, the outcome i
 their own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

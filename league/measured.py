@@ -11,8 +11,6 @@ process uses the folder (`begin`).
 A reader reports the sum of the whole folder, so if Prometheus asks two readers, everything counts twice (`told_alone`).
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import logging

@@ -5,8 +5,6 @@ reach (the database, the broker, a cloud's metadata, printers) must stay out of 
 be public, including embedded ones (IPv4 in IPv6, 6to4, Teredo; NAT64's are reserved, and refused).
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
@@ -78,11 +76,14 @@ def _is_address(host: str) -> bool:
 def is_public(address: str) -> bool:
     """Say whether this is one host's address on the public internet. Raises ValueError if it is not an address."""
     found = ip_address(address.partition("%")[0])
+    embedded: tuple[IPv4Address | None, ...] = ()
+    if isinstance(found, IPv6Address):
+        embedded = (found.ipv4_mapped, found.sixtofour, *(found.teredo or ()))
     return all(
         one.is_global
         and not (one.is_multicast or one.is_reserved or getattr(one, "is_site_local", False))
         and not any(one in network for network in ALSO_INSIDE)
-        for one in (found, *_wrapped(found))
+        for one in (found, *filter(None, embedded))
     )
 
 
@@ -102,10 +103,3 @@ def must_be_outside(target: Target) -> None:
         raise ValueError(_("its host is not on the public internet"))
     if target.port not in PUBLIC_PORTS:
         raise ValueError(_("its port must be 80, 443, 8080 or 8443"))
-
-
-def _wrapped(address: IPv4Address | IPv6Address) -> list[IPv4Address]:
-    """Return the IPv4 addresses that are embedded in an IPv6 address."""
-    if isinstance(address, IPv4Address):
-        return []
-    return [one for one in (address.ipv4_mapped, address.sixtofour, *(address.teredo or ())) if one is not None]

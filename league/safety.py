@@ -6,10 +6,8 @@ stranger run programs on the host are refused in development, too. The next rele
 finds; until then production only warns.
 """
 
-from __future__ import annotations
-
 import ipaddress
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -58,8 +56,7 @@ class Unsafe:
 
 def unsafe_settings(settings: Settings) -> list[Unsafe]:
     """Return all settings with which the service must not start. It is empty if none is known to be unsafe."""
-    found = [unsafe for look in _LOOKS for unsafe in look(settings)]
-    return [unsafe for unsafe in found if unsafe.always or settings.environment == "production"]
+    return [unsafe for unsafe in _unsafe(settings) if unsafe.always or settings.environment == "production"]
 
 
 def plain_text(settings: Settings) -> Iterator[Unsafe]:
@@ -88,7 +85,7 @@ def refusal(settings: Settings) -> str | None:
     return f"these settings are not safe{how}, so nothing was started:\n{listed}"
 
 
-def _isolation(settings: Settings) -> Iterator[Unsafe]:
+def _unsafe(settings: Settings) -> Iterator[Unsafe]:
     if settings.sandbox == "local":
         reached = not is_loopback(settings.host)
         yield Unsafe(
@@ -98,6 +95,46 @@ def _isolation(settings: Settings) -> Iterator[Unsafe]:
             else "bots run without isolation.",
             "Use `docker`, or listen on 127.0.0.1 alone." if reached else "Use `docker`.",
             always=reached,
+        )
+    yield from _secrets(settings)
+    site = urlsplit(settings.site_url)
+    is_closed = site.scheme == "http" and site.hostname in settings.plain_text_at  # in a network that nobody taps
+    if site.scheme != "https" and not is_closed:
+        yield Unsafe(
+            "DEADHEAT_SITE_URL",
+            "passwords and cookies would go over the network as plain text.",
+            "Set the https address at which your proxy serves the site, or in a closed network an http address with "
+            "its host in DEADHEAT_PLAIN_HOSTS.",
+        )
+    if "*" in settings.trusted_proxies or "/0" in settings.trusted_proxies.replace(" ", ""):
+        yield Unsafe(
+            "DEADHEAT_TRUSTED_PROXIES",
+            "anyone could claim any address and evade every limit by address.",
+            "Name the proxies' own addresses.",
+        )
+    elif not settings.trusted_proxies and not is_closed:
+        yield Unsafe(
+            "DEADHEAT_TRUSTED_PROXIES",
+            "everybody would appear under the https proxy's address and share one address's limits.",
+            "Name the proxy's address.",
+        )
+    if any(network.prefixlen == 0 for network in settings.metrics_from):
+        yield Unsafe(
+            "DEADHEAT_METRICS_NETWORKS",
+            "everybody could read the names and states of your machines.",
+            "Name the network that Prometheus is in.",
+        )
+    if settings.broker_url and settings.database.startswith("sqlite"):
+        yield Unsafe(
+            "DEADHEAT_DATABASE_URL",
+            "machines cannot share an SQLite file, and a separate broker implies several machines.",
+            "Use PostgreSQL.",
+        )
+    if settings.log_level == "DEBUG":
+        yield Unsafe(
+            "DEADHEAT_LOG_LEVEL",
+            "DEBUG logs what bots read and write, including the dice of matches in progress.",
+            "Use INFO.",
         )
 
 
@@ -124,75 +161,6 @@ def _weakness(password: str, user: str) -> str:
     if plain == user.lower() or any(plain.strip("0123456789!-_") == word for word in WELL_KNOWN):
         return "is a well-known one"
     return "is too short" if len(password) < SHORTEST_PASSWORD else ""
-
-
-def _transport(settings: Settings) -> Iterator[Unsafe]:
-    if urlsplit(settings.site_url).scheme != "https" and not _closed(settings):
-        yield Unsafe(
-            "DEADHEAT_SITE_URL",
-            "passwords and cookies would go over the network as plain text.",
-            "Set the https address at which your proxy serves the site, or in a closed network an http address with "
-            "its host in DEADHEAT_PLAIN_HOSTS.",
-        )
-
-
-def _closed(settings: Settings) -> bool:
-    """Say whether the site has an http address in a network that the operator calls closed."""
-    site = urlsplit(settings.site_url)
-    return site.scheme == "http" and site.hostname in settings.plain_text_at
-
-
-def _proxies(settings: Settings) -> Iterator[Unsafe]:
-    if "*" in settings.trusted_proxies or "/0" in settings.trusted_proxies.replace(" ", ""):
-        yield Unsafe(
-            "DEADHEAT_TRUSTED_PROXIES",
-            "anyone could claim any address and evade every limit by address.",
-            "Name the proxies' own addresses.",
-        )
-    elif not settings.trusted_proxies and not _closed(settings):
-        yield Unsafe(
-            "DEADHEAT_TRUSTED_PROXIES",
-            "everybody would appear under the https proxy's address and share one address's limits.",
-            "Name the proxy's address.",
-        )
-
-
-def _metrics(settings: Settings) -> Iterator[Unsafe]:
-    if any(network.prefixlen == 0 for network in settings.metrics_from):
-        yield Unsafe(
-            "DEADHEAT_METRICS_NETWORKS",
-            "everybody could read the names and states of your machines.",
-            "Name the network that Prometheus is in.",
-        )
-
-
-def _together(settings: Settings) -> Iterator[Unsafe]:
-    if settings.broker_url and settings.database.startswith("sqlite"):
-        yield Unsafe(
-            "DEADHEAT_DATABASE_URL",
-            "machines cannot share an SQLite file, and a separate broker implies several machines.",
-            "Use PostgreSQL.",
-        )
-
-
-def _logs(settings: Settings) -> Iterator[Unsafe]:
-    if settings.log_level == "DEBUG":
-        yield Unsafe(
-            "DEADHEAT_LOG_LEVEL",
-            "DEBUG logs what bots read and write, including the dice of matches in progress.",
-            "Use INFO.",
-        )
-
-
-_LOOKS: tuple[Callable[[Settings], Iterator[Unsafe]], ...] = (
-    _isolation,
-    _secrets,
-    _transport,
-    _proxies,
-    _metrics,
-    _together,
-    _logs,
-)
 
 
 def is_loopback(host: str) -> bool:

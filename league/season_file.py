@@ -12,8 +12,6 @@ are local times of `timezone`.
 This module is pure, as `league.terms` is.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

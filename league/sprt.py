@@ -21,8 +21,6 @@ Sources: Wald, Sequential Analysis (1947); M. Van den Bergh, "The Generalized Se
 maximum under a given mean) and "Comments on normalized Elo", section 4 (under a given mean over deviation).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -75,10 +73,8 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The hypotheses of a test. `elo0 < elo1`; `alpha` and `beta` are between 0 and 1/2.
-
-    Raises:
-        ValueError: with a sentence.
+    """The hypotheses of a test. `elo0 < elo1`; `alpha` and `beta` are between 0 and 1/2. Raises ValueError: with a
+    sentence.
     """
 
     elo0: float
@@ -112,10 +108,8 @@ class State:
 
 
 def test(counts: Sequence[int], terms: Terms) -> State:
-    """Evaluate the test: `counts` are losses, draws, wins, or the five scores of pairs, the worst first.
-
-    Raises:
-        ValueError: the counts are not three or five non-negative numbers.
+    """Evaluate the test: `counts` are losses, draws, wins, or the five scores of pairs, the worst first. Raises
+    ValueError: the counts are not three or five non-negative numbers.
     """
     if len(counts) not in (3, 5):
         raise ValueError("counts are three numbers (losses, draws, wins) or five (pairs of games, by score)")

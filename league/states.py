@@ -5,8 +5,6 @@ A state changes only through a compare-and-set in the database whose pair of sta
 a transition.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -152,7 +150,7 @@ class SeasonState(StrEnum):
         """Whether the ladder is over, with its panels and evaluations."""
         return all(self.is_after(state) for state in SeasonState if During.LADDER in state.during)
 
-    def is_after(self, other: SeasonState) -> bool:
+    def is_after(self, other: "SeasonState") -> bool:
         """Return whether seasons reach this state later than the other. The states are listed in order."""
         states = tuple(SeasonState)
         return states.index(self) > states.index(other)
@@ -434,45 +432,34 @@ WITH_RESULT = (MatchState.DONE, MatchState.DECIDED)
 UNFINISHED = (JobState.QUEUED, JobState.RUNNING)
 """States of series that have yet to bring results, and of people's matches that still hold a place."""
 
-LIVES: Mapping[type[StrEnum], Mapping[StrEnum, frozenset[StrEnum]]] = {
+_LIVES: Mapping[type[StrEnum], Mapping[StrEnum, frozenset[StrEnum]]] = {
     VersionState: {
         VersionState.UPLOADED: frozenset({VersionState.BUILDING}),
         VersionState.BUILDING: frozenset({VersionState.READY, VersionState.BROKEN, VersionState.UPLOADED}),
-        VersionState.READY: frozenset(),
-        VersionState.BROKEN: frozenset(),
     },
     JobState: {
         JobState.QUEUED: frozenset({JobState.RUNNING, JobState.ABANDONED}),
         JobState.RUNNING: frozenset({JobState.DONE, JobState.QUEUED, JobState.ABANDONED}),
-        JobState.DONE: frozenset(),
-        JobState.ABANDONED: frozenset(),
     },
     MatchState: {
         MatchState.SCHEDULED: frozenset({MatchState.DONE, MatchState.HELD, MatchState.ABANDONED}),
         MatchState.HELD: frozenset({MatchState.DECIDED, MatchState.ABANDONED}),  # played again, it is a new match
-        MatchState.DONE: frozenset(),
-        MatchState.DECIDED: frozenset(),
-        MatchState.ABANDONED: frozenset(),
     },
     SeasonState: {
         SeasonState.SCHEDULED: frozenset({SeasonState.OPEN, SeasonState.CLOSED}),
         SeasonState.OPEN: frozenset({SeasonState.FROZEN, SeasonState.FINALS, SeasonState.CLOSED}),
         SeasonState.FROZEN: frozenset({SeasonState.OPEN, SeasonState.FINALS, SeasonState.CLOSED}),
         SeasonState.FINALS: frozenset({SeasonState.CLOSED}),
-        SeasonState.CLOSED: frozenset(),
     },
     ContestState: {
-        **dict.fromkeys(ContestState, frozenset()),
         ContestState.RUNNING: frozenset({*ContestState} - {ContestState.RUNNING}),
         ContestState.CANCELLED: frozenset({ContestState.RUNNING}),  # an organiser resumes it
     },
     AppealState: {
         AppealState.OPEN: frozenset({AppealState.UPHELD, AppealState.REJECTED, AppealState.WITHDRAWN}),
-        AppealState.UPHELD: frozenset(),
-        AppealState.REJECTED: frozenset(),
-        AppealState.WITHDRAWN: frozenset(),
     },
 }
+LIVES = {kind: {**dict.fromkeys(kind, frozenset[StrEnum]()), **life} for kind, life in _LIVES.items()}
 """For each kind of thing, the states that may follow each state. The keys are types, because equal words of two kinds
 are equal strings.
 """

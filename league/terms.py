@@ -8,8 +8,6 @@ export. The column needs a migration.
 This module is pure, so the command line can use it without the database library.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field

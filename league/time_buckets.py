@@ -5,8 +5,6 @@ at most 9 % too large, from a thousandth of the limit (bucket 0 and all below) t
 above).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from math import ceil, log2

@@ -1,7 +1,5 @@
 """Enumerations that the API, the command line and the services share."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Self
 

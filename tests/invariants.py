@@ -29,8 +29,8 @@ from deadheat.league.database import now, settings_of
 from deadheat.league.errors import BlobDamaged, BlobMissing
 from deadheat.league.records.hosts import slots
 from deadheat.league.service.ground.audit import first_broken
-from deadheat.league.service.jobs.kinds import KINDS
-from deadheat.league.service.rankings.recount import recount
+from deadheat.league.service.jobs.sweep import KINDS
+from deadheat.league.service.rankings.standings import recount
 from deadheat.league.service.series import carrying_out
 from deadheat.league.service.series.capacity import bound_with
 from deadheat.league.states import (

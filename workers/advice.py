@@ -16,7 +16,7 @@ from deadheat.engine.advice import ADVISERS, Session, seed_of
 from deadheat.engine.games.folder import bot_digest, bots_of
 from deadheat.engine.replay import known_rules
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, decode, encode
-from deadheat.league.service.jobs.advising import LEASE, AdviceJob, claim_advice, store_advice
+from deadheat.league.service.jobs.exhibitions import LEASE, AdviceJob, claim_advice, store_advice
 from deadheat.sandbox.archive import extract_program
 from deadheat.sandbox.arena import Arena
 from deadheat.sandbox.box import Program, bot_limits

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from deadheat.engine.core import MAX_LINE_BYTES, STDERR_KEPT_BYTES
-from deadheat.league.service.bots.environments import confirm_environment, record_environment
+from deadheat.league.service.bots.bots import confirm_environment, record_environment
 from deadheat.sandbox.box import Limits, Sandbox, bot_limits
 from deadheat.sandbox.build import BUILD_LIMITS, BUILD_SCRATCH_BYTES, BUILD_SECONDS, MAX_PROGRAM_BYTES, build
 from deadheat.sandbox.docker import DockerSandbox, Image

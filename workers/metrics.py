@@ -22,7 +22,7 @@ from deadheat.engine.games import GAMES
 from deadheat.engine.transcript import Prompt, Transcript
 from deadheat.league.causes import BLAMELESS, DROPPED, Cause
 from deadheat.league.jobs import Latency
-from deadheat.league.service.jobs.kinds import KINDS
+from deadheat.league.service.jobs.sweep import KINDS
 
 _SECONDS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 1, 2, 3, 10)
 _RATIOS = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0, 1.05)

@@ -24,18 +24,17 @@ from deadheat.league.service.course.schedule import go_on, low_after, runs_low, 
 from deadheat.league.service.evaluations.playing import keep_standings
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.jobs import sweep as league_sweep
-from deadheat.league.service.jobs.advising import due_advice
 from deadheat.league.service.jobs.builds import BUILDS
 from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
-from deadheat.league.service.jobs.kinds import KINDS
+from deadheat.league.service.jobs.exhibitions import due_advice
+from deadheat.league.service.jobs.sweep import KINDS
 from deadheat.league.service.people.channels import forget_removed
 from deadheat.league.service.people.notices import forget_old
 from deadheat.league.service.rankings import standings
-from deadheat.league.service.rankings.publishing import publish, seasons_to_publish
-from deadheat.league.service.rankings.standings import seasons_to_refit
+from deadheat.league.service.rankings.standings import publish, seasons_to_publish, seasons_to_refit
 from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.series.hosts import live_machines
-from deadheat.league.service.views.samples import take_sample
+from deadheat.league.service.views.queues import take_sample
 from deadheat.league.storage.schema import WrongSchema, must_fit
 from deadheat.workers import metrics, stopping
 from deadheat.workers.advice import give_advice

@@ -17,7 +17,7 @@ from deadheat.api.schemas.base import read_cursor, write_cursor
 from deadheat.engine.language import N_, gettext
 from deadheat.league.records.rulings import AuditRecord
 from deadheat.league.service.ground.audit import SYSTEM, audit_log, subject_names, subjects_named
-from deadheat.league.service.rankings.honesty import honesty
+from deadheat.league.service.rankings.standings import honesty
 from deadheat.league.states import SEASON_STEPS, Role
 
 router = APIRouter()

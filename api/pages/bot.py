@@ -19,15 +19,15 @@ from deadheat.api.schemas.base import RowId
 from deadheat.api.services import Services
 from deadheat.engine.intervals import Bar, bars
 from deadheat.engine.language import N_, gettext
-from deadheat.league.beside import tally
 from deadheat.league.errors import NotFound
+from deadheat.league.records.rankings import tally
 from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.rankings.history import history
 from deadheat.league.service.series.response_times import command_times
 from deadheat.league.service.views import careers, contests
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.service.views.careers import Part
-from deadheat.league.service.views.waiting import waiting
+from deadheat.league.service.views.forecasts import waiting
 from deadheat.league.states import MatchState
 from deadheat.league.time_buckets import late_share
 

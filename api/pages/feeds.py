@@ -14,8 +14,8 @@ from deadheat.api.services import Services
 from deadheat.engine.figures import visible
 from deadheat.engine.games import GAMES
 from deadheat.league.errors import NotFound
-from deadheat.league.service.views import feeds
-from deadheat.league.service.views.feeds import Feed
+from deadheat.league.service.views import overview
+from deadheat.league.service.views.overview import Feed
 
 router = APIRouter()
 
@@ -34,13 +34,13 @@ everyones_feed = partial(everyones, media_type=MEDIA_TYPE)
 @router.get("/seasons/{season_id}/feed")
 @everyones_feed
 def season(shared: Shared, season_id: Id) -> str:
-    return atom(shared, shared.read(feeds.season_feed, season_id))
+    return atom(shared, shared.read(overview.season_feed, season_id))
 
 
 @router.get("/bots/{bot_id}/feed")
 @everyones_feed
 def bot(shared: Shared, bot_id: Id) -> str:
-    return atom(shared, shared.read(feeds.bot_feed, bot_id))
+    return atom(shared, shared.read(overview.bot_feed, bot_id))
 
 
 @router.get("/games/{name}/feed")
@@ -48,7 +48,7 @@ def bot(shared: Shared, bot_id: Id) -> str:
 def game(shared: Shared, name: str) -> str:
     if name not in GAMES:
         raise NotFound("game", name)
-    return atom(shared, shared.read(feeds.game_feed, name, GAMES[name].title, BEGINNING))
+    return atom(shared, shared.read(overview.game_feed, name, GAMES[name].title, BEGINNING))
 
 
 def atom(shared: Services, feed: Feed) -> str:

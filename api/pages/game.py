@@ -37,11 +37,11 @@ from deadheat.engine.games.variants import parameters
 from deadheat.engine.intervals import bars
 from deadheat.engine.language import _, language
 from deadheat.league.errors import NotFound
-from deadheat.league.service.bots.environments import environment, installed_languages
+from deadheat.league.service.bots.bots import environment, installed_languages
 from deadheat.league.service.seasons import seasons as league_seasons
 from deadheat.league.service.views import careers
 from deadheat.league.service.views.matches import matches
-from deadheat.league.service.views.news import newest_versions
+from deadheat.league.service.views.overview import newest_versions
 from deadheat.league.states import MatchState
 from deadheat.sandbox.languages import LANGUAGES, MANIFEST, LanguageError, Recipe, detect
 

@@ -19,13 +19,13 @@ from deadheat.engine.games import GAMES
 from deadheat.league.errors import BlobsAway
 from deadheat.league.locale import LANGUAGES
 from deadheat.league.records.seasons import Season
-from deadheat.league.service.people import announcements as league_announcements
 from deadheat.league.service.people import channels
+from deadheat.league.service.people import notices as league_announcements
 from deadheat.league.service.seasons import seasons as league_seasons
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.service.views import overview
-from deadheat.league.service.views.news import newest_versions, running_series
-from deadheat.league.service.views.stoppage import stopped
+from deadheat.league.service.views.overview import newest_versions, running_series
+from deadheat.league.service.views.uncounted import stopped
 from deadheat.league.states import MatchState, dated_steps
 
 router = APIRouter()

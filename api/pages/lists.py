@@ -20,14 +20,14 @@ from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
 from deadheat.league.errors import NotFound
 from deadheat.league.records.bots import Bot
-from deadheat.league.service.bots import environments
 from deadheat.league.service.bots.bots import bots_named
+from deadheat.league.service.bots.bots import environment as newest_environment
 from deadheat.league.service.people.teams import team_info
 from deadheat.league.service.seasons.entries import entries_named
 from deadheat.league.service.seasons.seasons import leading_season, season_info
 from deadheat.league.service.views import careers, contests
 from deadheat.league.service.views.careers import Part, game_counts
-from deadheat.league.service.views.news import newest_versions
+from deadheat.league.service.views.overview import newest_versions
 
 router = APIRouter()
 
@@ -90,7 +90,7 @@ def participants(shared: Shared, season_id: Id, q: Search = "", page: Page = 1) 
 @everyones
 def environment(shared: Shared) -> str:
     """Show the image's description of languages, versions, commands and limits."""
-    found = shared.read(environments.environment)
+    found = shared.read(newest_environment)
     described = None if found is None else schemas.Environment.of(found, shared.settings)
     return render(shared, "environment.html", environment=described, image=shared.settings.image)
 

@@ -37,8 +37,7 @@ from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.service.series import live
-from deadheat.league.service.views.matches import match_detail, matches
-from deadheat.league.service.views.neighbours import neighbours
+from deadheat.league.service.views.matches import match_detail, matches, neighbours
 from deadheat.league.states import Asked, MatchState
 
 router = APIRouter()

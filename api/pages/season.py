@@ -26,16 +26,15 @@ from deadheat.api.schemas.base import RowId
 from deadheat.api.services import Services
 from deadheat.engine.intervals import bars
 from deadheat.engine.language import N_, gettext, language
-from deadheat.league.beside import NORMAL_95, tally
 from deadheat.league.database import now
+from deadheat.league.records.rankings import NORMAL_95, tally
 from deadheat.league.records.seasons import Progress, Season
 from deadheat.league.service.course import states
 from deadheat.league.service.course.finals import finals_progress
 from deadheat.league.service.evaluations.views import stages_of
-from deadheat.league.service.people import announcements as league_announcements
+from deadheat.league.service.people import notices as league_announcements
 from deadheat.league.service.rankings.history import trends
 from deadheat.league.service.rankings.standings import Leaderboard, order_is_settled
-from deadheat.league.service.rankings.stored import Rows
 from deadheat.league.service.seasons.participation import absent_bots
 from deadheat.league.service.seasons.seasons import season_info, season_progress, season_waiting
 from deadheat.league.service.views.contests import coming, of_season
@@ -67,16 +66,17 @@ class Chosen(base.Query):
         found = urlencode({name: value for name, value in kept.items() if value})
         return f"&{found}" if found else ""
 
-    def places(self, rows: Rows, named: Sequence[Row]) -> Sequence[int]:
-        """Return the places of the matching rows in the list. `named`: all rows, with names if these are searched."""
-        found: Sequence[int] = range(len(rows))
+    def matching(self, rows: Sequence[Row]) -> Sequence[Row]:
+        """Return the matching rows."""
+        found = rows
         if wanted := self.q.strip().casefold():
-            names = (f"{row['bot']}\n{row['author']}\n{row['team'] or ''}" for row in named)  # no name has a line break
-            found = [place for place, name in enumerate(names) if wanted in name.casefold()]
+            named = (
+                (row, f"{row['bot']}\n{row['author']}\n{row['team'] or ''}") for row in rows
+            )  # none has a line break
+            found = [row for row, names in named if wanted in names.casefold()]
         for setting, value in (("language", self.language), ("division", self.division)):
             if value:
-                column = rows.cut(setting)
-                found = [place for place in found if column[place][setting] == value]
+                found = [row for row in found if row[setting] == value]
         return found
 
 
@@ -140,13 +140,10 @@ def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen
     """Return the requested page of the matching rows, by the name of their division, with pictures of intervals and
     trends. The intervals of a page share a scale. With a filter, the scale contains the ratings of all rows.
     """
-    rows: Rows = board.standings["rows"]
-    before = ("bot", "author", "team", "part") if chosen.q else ()  # adjacent in a row, followed by the rating
-    named = rows.cut(*before, "elo") if chosen.query else []
-    found = chosen.places(rows, named)
-    page = slice((chosen.page - 1) * ROWS, chosen.page * ROWS)
-    part = [rows[place] for place in found[page]] if chosen.query else rows[page]
-    every = [row["elo"] for row in named or part]
+    rows: Sequence[Row] = board.standings["rows"]
+    found = chosen.matching(rows)
+    part = found[(chosen.page - 1) * ROWS : chosen.page * ROWS]
+    every = [row["elo"] for row in (rows if chosen.query else part)]
     ways = trends(session, info.id, [row["bot_id"] for row in part])
     times = board.standings["latency"].of(part)
     about = tally(board.config, (row["plackett_luce"] for row in part))

@@ -17,7 +17,7 @@ from deadheat.api.schemas import base
 from deadheat.api.services import Services
 from deadheat.engine.language import N_, gettext
 from deadheat.league.errors import NotFound
-from deadheat.league.records.timeouts import Late, Over, Timeouts, Whose
+from deadheat.league.records.matches import Late, Over, Timeouts, Whose
 from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.seasons.seasons import names_going_on, season_info
 from deadheat.league.service.views.matches import matches

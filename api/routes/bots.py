@@ -19,14 +19,13 @@ from deadheat.api.schemas.base import Input, Items, Name, RowId
 from deadheat.api.schemas.base import Query as QueryModel
 from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
-from deadheat.league import uploads
 from deadheat.league.records.bots import Bot, BuildLog, Version
-from deadheat.league.records.panels import PanelResult
+from deadheat.league.records.entries import PanelResult
 from deadheat.league.service.bots import bots
-from deadheat.league.service.bots.environments import installed_languages
+from deadheat.league.service.bots.bots import installed_languages
 from deadheat.league.service.jobs.builds import BUILDS
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.seasons import bot_changes
+from deadheat.league.service.seasons import participation
 from deadheat.league.service.seasons.entries import check_wish
 from deadheat.league.service.views.former import panel_results
 
@@ -109,8 +108,8 @@ def change_bot(shared: Shared, asker: Asker, bot_id: Id, body: BotChange) -> Bot
     against it. While it is in no season, also give it to one of your teams or (as that team's captain) back to
     its creator. Fields that are left out stay as they are.
     """
-    change = cast("bot_changes.BotChange", body.model_dump(exclude_unset=True))
-    return shared.change(bot_changes.change_bot, asker, bot_id, **change)
+    change = cast("participation.BotChange", body.model_dump(exclude_unset=True))
+    return shared.change(participation.change_bot, asker, bot_id, **change)
 
 
 versions_router = APIRouter(prefix="/v1/bots/{bot_id}/versions", tags=["versions"])
@@ -209,7 +208,7 @@ def accept_upload(
 ) -> Version:
     """Inspect and store an upload, commit, and only then tell a worker."""
     installed = shared.read(installed_languages)
-    upload = uploads.accept(file, received.filename, received.sha256, shared.settings, shared.blobs, installed)
+    upload = bots.accept(file, received.filename, received.sha256, shared.settings, shared.blobs, installed)
     version = shared.change(bots.add_version, asker, bot_id, upload, enters_id)
     shared.nudge(BUILDS, version.id)
     return version

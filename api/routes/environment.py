@@ -15,7 +15,7 @@ from deadheat.engine.games import GAMES
 from deadheat.engine.games.variants import parameters
 from deadheat.league.config import Settings
 from deadheat.league.errors import NotFound
-from deadheat.league.service.bots.environments import EnvironmentInfo, environment
+from deadheat.league.service.bots.bots import EnvironmentInfo, environment
 from deadheat.sandbox.archive import Bounds
 
 

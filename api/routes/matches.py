@@ -14,8 +14,7 @@ from deadheat.api.edge.caching import matches as etag_matches
 from deadheat.api.routes.replays import FOR_EVER, JSON_LINES, record_file
 from deadheat.api.schemas import base
 from deadheat.api.schemas.base import Items, Paged
-from deadheat.league.records.matches import EndingView, Match, MatchDetail
-from deadheat.league.records.timeouts import Whose
+from deadheat.league.records.matches import EndingView, Match, MatchDetail, Whose
 from deadheat.league.service.series.privacy import is_private
 from deadheat.league.service.views.matches import endings, match_detail, matches, transcript_of
 from deadheat.league.states import MatchState

@@ -11,7 +11,7 @@ from deadheat.api.deps import REFUSED, Asker, Id, Shared, UserName
 from deadheat.api.schemas import base
 from deadheat.api.schemas.base import Input, Items, Label, Name, Paged, RowId
 from deadheat.api.services import Services
-from deadheat.league.records.people import NewToken, Notice, Team, Token, User
+from deadheat.league.records.bots import NewToken, Notice, Team, Token, User
 from deadheat.league.service.people import access, notices, teams, users
 from deadheat.league.service.people.access import revoke, tokens
 from deadheat.league.service.people.person import Person

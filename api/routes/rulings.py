@@ -13,10 +13,10 @@ from deadheat.api.schemas import base
 from deadheat.api.schemas.base import PAGE_LIMIT, Input, Items, RowId
 from deadheat.league.records.rulings import Announcement, Appeal, AuditRecord, Rejudged, RuledOn, VersionVoids
 from deadheat.league.service.ground.audit import audit_log
-from deadheat.league.service.people import announcements as league_announcements
-from deadheat.league.service.people.announcements import announcements
+from deadheat.league.service.people import notices as league_announcements
+from deadheat.league.service.people.notices import announcements
 from deadheat.league.service.rulings import appeals as league_appeals
-from deadheat.league.service.rulings import held, rulings
+from deadheat.league.service.rulings import rulings
 from deadheat.league.service.rulings.appeals import appealable, appeals
 from deadheat.league.service.seasons import absence
 from deadheat.league.service.seasons.seasons import season_info
@@ -109,19 +109,19 @@ def rejudge_match(shared: Shared, asker: Asker, match_id: Id, body: Reason) -> R
 @router.get("/held-matches", responses={401: {}, 403: {}})
 def held_matches(shared: Shared, asker: Asker) -> HeldMatches:
     """List matches that the service failed to play and an organiser must decide, the oldest first. Organisers only."""
-    return HeldMatches(items=shared.read(held.held_matches, asker, PAGE_LIMIT))
+    return HeldMatches(items=shared.read(rulings.held_matches, asker, PAGE_LIMIT))
 
 
 @router.post("/matches/{match_id}/decide", status_code=204, responses={**REFUSED, 422: {}})
 def decide_match(shared: Shared, asker: Asker, match_id: Id, body: Decision) -> None:
     """Decide that a seat loses a held match, as if by forfeit. Organisers only."""
-    shared.change(held.decide_match, asker, match_id, body.seat, body.reason)
+    shared.change(rulings.decide_match, asker, match_id, body.seat, body.reason)
 
 
 @router.post("/matches/{match_id}/leave", status_code=204, responses=REFUSED)
 def leave_match(shared: Shared, asker: Asker, match_id: Id, body: Reason) -> None:
     """Leave a held match unplayed. Organisers only."""
-    shared.change(held.leave_match, asker, match_id, body.reason)
+    shared.change(rulings.leave_match, asker, match_id, body.reason)
 
 
 @router.get("/seasons/{season_id}/voids", responses={401: {}, 403: {}, 404: {}})

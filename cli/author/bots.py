@@ -16,10 +16,8 @@ from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import Most, asks
 from deadheat.engine.figures import counted, seat_number
 from deadheat.league.records.bots import Bot as BotAnswer
-from deadheat.league.records.bots import Version
-from deadheat.league.records.entries import Challenge, Entry
-from deadheat.league.records.panels import PanelResult
-from deadheat.league.records.people import Notice, Team
+from deadheat.league.records.bots import Notice, Team, Version
+from deadheat.league.records.entries import Challenge, Entry, PanelResult
 
 Bot = Annotated[str, typer.Argument(metavar="BOT", help="One of your bots, by name or number.")]
 Season = Annotated[int, typer.Option("--season", help="The season's number.", min=1)]

@@ -15,10 +15,9 @@ from deadheat.cli.output import AsJson, Column, Columns, Output, places, show, t
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import Server, Token, own_name, visit, visits
 from deadheat.engine.figures import used
-from deadheat.league.beside import tally
 from deadheat.league.records.entries import Entry
-from deadheat.league.records.rankings import Leaderboard, Standing
-from deadheat.league.records.timeouts import Late, Over, Timeouts
+from deadheat.league.records.matches import Late, Over, Timeouts
+from deadheat.league.records.rankings import Leaderboard, Standing, tally
 
 
 def leaderboard(

@@ -37,8 +37,8 @@ from deadheat.cli.server.follow import (
 from deadheat.cli.server.wire import Refused
 from deadheat.engine.figures import counted
 from deadheat.league.records.bots import Version
+from deadheat.league.records.entries import PanelResult
 from deadheat.league.records.matches import Match
-from deadheat.league.records.panels import PanelResult
 from deadheat.league.states import ENTERABLE
 
 MAX_READ_BYTES = 256 * 1024 * 1024

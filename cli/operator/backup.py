@@ -87,7 +87,7 @@ def restore(
 
 def _restored(settings: Settings, chosen: Backup, checked: Checked, check: bool) -> Iterator[str]:
     from deadheat.league.database import Database
-    from deadheat.league.service.rulings.operators import Standing
+    from deadheat.league.service.rulings.closing import Standing
 
     yield _line(chosen)
     yield (

@@ -29,7 +29,7 @@ from deadheat.cli.operator.tree import FINISH_SECONDS, Tree, end_without_parent
 if TYPE_CHECKING:
     from deadheat.league.config import Settings
     from deadheat.league.database import Database
-    from deadheat.league.service.rulings.operators import Standing
+    from deadheat.league.service.rulings.closing import Standing
 
 
 NAME = "organiser"
@@ -40,7 +40,7 @@ def token_file(settings: Settings) -> Path:
 
 
 def standing(database: Database, file: Path) -> Standing:
-    from deadheat.league.service.rulings.operators import token_standing
+    from deadheat.league.service.rulings.closing import token_standing
 
     try:
         secret = file.read_text(encoding="utf-8", errors="replace").strip()
@@ -52,7 +52,7 @@ def standing(database: Database, file: Path) -> Standing:
 
 def keep_token(database: Database, file: Path) -> str:
     """Make sure that the file holds a valid token (a new one revokes the old one), or say why there is none."""
-    from deadheat.league.service.rulings.operators import Standing, ensure_organiser
+    from deadheat.league.service.rulings.closing import Standing, ensure_organiser
 
     status = standing(database, file)
     if status is Standing.LOST:
@@ -66,7 +66,7 @@ def keep_token(database: Database, file: Path) -> str:
 
 def taken_away(status: Standing, file: Path) -> str:
     """Say in a sentence what an operator removed and how to restore it; empty if nothing was removed."""
-    from deadheat.league.service.rulings.operators import Standing
+    from deadheat.league.service.rulings.closing import Standing
 
     if status is Standing.REVOKED:
         return f"The organiser's token in {file} was revoked: delete the file, and `deadheat serve` makes a new one."
@@ -393,7 +393,7 @@ def worker(
 
 def _named(queues: str) -> list[str]:
     """Return the names of these queues without repetition, with `jobs` expanded."""
-    from deadheat.league.service.jobs.kinds import KINDS
+    from deadheat.league.service.jobs.sweep import KINDS
 
     jobs = [life.queue for life in KINDS if life.takes_slot]
     return list(dict.fromkeys(name for word in queues.split(",") for name in (jobs if word == JOBS else [word])))

@@ -26,7 +26,7 @@ from rich.text import Text
 from deadheat.cli.console import fail, note
 from deadheat.cli.operator import read_settings
 from deadheat.cli.output import Output, says
-from deadheat.league.storage.room import blob_folder, room_at
+from deadheat.league.blobs import blob_folder, room_at
 
 if TYPE_CHECKING:
     from deadheat.league.config import Settings
@@ -305,8 +305,7 @@ def _check_running(settings: Settings) -> Iterator[Finding]:
     from sqlalchemy.exc import SQLAlchemyError
 
     from deadheat.league.service.series import hosts as league_hosts
-    from deadheat.league.service.views.queues import queues
-    from deadheat.league.service.views.samples import is_sampled
+    from deadheat.league.service.views.queues import is_sampled, queues
     from deadheat.league.storage.schema import WrongSchema, must_fit
 
     database = _database(settings)

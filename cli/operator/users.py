@@ -39,7 +39,7 @@ ROLES = "The new role. Each includes those before it: " + ", ".join(f"{role} ({r
 @said()
 def role(name: Name, is_to_be: Annotated[Role, typer.Argument(help=f"{ROLES}.")]) -> Output:
     """Change a user's role."""
-    from deadheat.league.service.rulings.operators import set_role
+    from deadheat.league.service.rulings.closing import set_role
 
     with _league() as session:
         person = set_role(session, name, is_to_be)
@@ -49,7 +49,7 @@ def role(name: Name, is_to_be: Annotated[Role, typer.Argument(help=f"{ROLES}.")]
 @said()
 def password(name: Name) -> Output:
     """Set a user's password, asked for here; this ends all the user's sessions and tokens."""
-    from deadheat.league.service.rulings.operators import reset_password
+    from deadheat.league.service.rulings.closing import reset_password
 
     secret: str = typer.prompt("New password", hide_input=True, confirmation_prompt=True, err=True)
     if len(secret) < MIN_PASSWORD:
@@ -63,7 +63,7 @@ def password(name: Name) -> Output:
 def ban(name: Name, reason: Annotated[str, typer.Option(help="The reason, public in the audit log.")]) -> Output:
     """Ban a user at once: no token, session or password works, and the user's bots leave all seasons."""
     from deadheat.league.service.rulings import closing
-    from deadheat.league.service.rulings.operators import OPERATOR
+    from deadheat.league.service.rulings.closing import OPERATOR
 
     with _league() as session:
         person = closing.ban(session, OPERATOR, name, reason)
@@ -75,7 +75,7 @@ def ban(name: Name, reason: Annotated[str, typer.Option(help="The reason, public
 def reopen(name: Name) -> Output:
     """Reopen a closed or banned account; after a ban, organisers reinstate its bots."""
     from deadheat.league.service.rulings import closing
-    from deadheat.league.service.rulings.operators import OPERATOR
+    from deadheat.league.service.rulings.closing import OPERATOR
 
     with _league() as session:
         person = closing.reopen(session, OPERATOR, name)
@@ -113,9 +113,8 @@ def house(
 def _upload(game: str, name: str) -> Version | None:
     """Return the new version, or None if the bot has a version with the same file."""
     from deadheat.league.blobs import Blobs
-    from deadheat.league.service.bots.bots import add_version, bots_of, create_bot
-    from deadheat.league.service.rulings import operators
-    from deadheat.league.uploads import accept
+    from deadheat.league.service.bots.bots import accept, add_version, bots_of, create_bot
+    from deadheat.league.service.rulings import closing
 
     folder = locate(GAMES[game], f"{HOUSE}{name}")
     files = [folder / file for file in sources_of(folder)]
@@ -124,7 +123,7 @@ def _upload(game: str, name: str) -> Version | None:
     sha256 = hashlib.sha256(content).hexdigest()
     upload = accept(io.BytesIO(content), filename, sha256, settings, Blobs(settings.blobs))
     with _league() as session:
-        owner = operators.house(session)
+        owner = closing.house(session)
         known = {bot.name: bot.id for bot in bots_of(session, owner) if bot.game == game}
         bot_id = known[name] if name in known else create_bot(session, owner, game, name).id
         try:

@@ -20,8 +20,7 @@ from deadheat.cli.console import USAGE, cannot, fail, note, say
 from deadheat.cli.output import Column, Columns, Output, ToFile, table
 from deadheat.cli.server.api_client import Client
 from deadheat.engine.figures import away, plural
-from deadheat.league.records.forecasts import Forecast, ForecastEvaluation
-from deadheat.league.records.seasons import Declared, DeclaredChange, DeclaredDate
+from deadheat.league.records.seasons import Declared, DeclaredChange, DeclaredDate, Forecast, ForecastEvaluation
 from deadheat.league.season_file import MAX_CHARACTERS
 
 Number = Annotated[int, typer.Argument(metavar="SEASON", help="The season's number.", min=1)]

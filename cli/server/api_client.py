@@ -23,19 +23,15 @@ from pydantic_core import SchemaValidator, core_schema
 
 from deadheat.cli.server.wire import Refused, Wire
 from deadheat.league.records import Record
-from deadheat.league.records.bots import Bot, BuildLog, Version
-from deadheat.league.records.challenges import AskedChallenge
+from deadheat.league.records.bots import Bot, BuildLog, NewToken, Notice, Team, User, Version
 from deadheat.league.records.contests import Contest, ContestDetail
-from deadheat.league.records.entries import Challenge, Entry, Waiting
+from deadheat.league.records.entries import AskedChallenge, Challenge, Entry, PanelResult, Waiting
 from deadheat.league.records.evaluations import EvaluationDetail, EvaluationPairing
-from deadheat.league.records.forecasts import Forecast
 from deadheat.league.records.hosts import Workers
-from deadheat.league.records.matches import EndingView, Match, MatchDetail
-from deadheat.league.records.panels import PanelResult
-from deadheat.league.records.people import NewToken, Notice, Team, User
+from deadheat.league.records.matches import EndingView, Match, MatchDetail, Timeouts
 from deadheat.league.records.rankings import Leaderboard
 from deadheat.league.records.rulings import Announcement, Appeal, AuditRecord, Rejudged, RuledOn
-from deadheat.league.records.timeouts import Timeouts
+from deadheat.league.records.seasons import Forecast
 
 if TYPE_CHECKING:
     from deadheat.league.records.seasons import Declared, Season, SeasonDetail
@@ -477,7 +473,7 @@ def _items(answer: Any) -> list[Any]:
 
 def _read(shape: type[Shape], value: Any) -> Shape:
     try:
-        found: Shape = _reader(cast(Hashable, shape)).validate_python(value)
+        found: Shape = _reader(cast("Hashable", shape)).validate_python(value)
     except ValidationError as error:
         first = error.errors()[0]
         raise _strange(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None

@@ -28,9 +28,8 @@ from deadheat.cli.server.api_client import PAGE, Client
 from deadheat.cli.server.client import asks
 from deadheat.engine.figures import points
 from deadheat.league.records.bots import Version
-from deadheat.league.records.entries import Waiting
+from deadheat.league.records.entries import PanelResult, Waiting
 from deadheat.league.records.matches import Match, SeatView
-from deadheat.league.records.panels import PanelResult
 from deadheat.league.states import ENTERABLE
 
 POLL_SECONDS = 0.5

@@ -5,8 +5,6 @@ modules and templates, the words of errors for what is not found, taken or too m
 `say("...")` in scripts.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

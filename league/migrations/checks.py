@@ -2,8 +2,6 @@
 meet a wider check anyway.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import sqlalchemy as sa

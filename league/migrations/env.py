@@ -1,7 +1,5 @@
 """The script that Alembic runs, in the connection (and transaction) that `league.database` provides."""
 
-from __future__ import annotations
-
 from alembic import context
 from sqlmodel import SQLModel
 

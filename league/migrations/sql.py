@@ -4,8 +4,6 @@ Constraints are beside their columns. UNIQUE and ON DELETE are at the end of a t
 only there, and would otherwise miss them when it compares schema and tables.
 """
 
-from __future__ import annotations
-
 from alembic import op
 
 IN_SQLITE = {"SERIAL": "INTEGER", "TIMESTAMPTZ": "DATETIME", "BYTEA": "BLOB"}

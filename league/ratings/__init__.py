@@ -9,27 +9,24 @@ matter, and removing a result and restoring it restores every figure.
   Equal lines are counted, lines and names are sorted. Everything else follows from this canonical form, so the order of
   the log cannot even change the last bit; the SHA-256 of the form names the log.
 * **Strengths** (`bradley_terry`). i beats j with probability 1 / (1 + exp(s_j - s_i)) (Bradley and Terry 1952); a draw
-  is half a win. A table of three or more players counts as its ordered pairs (`pairs`). By the prior (`prior`), a
+  is half a win. A table of three or more players counts as its ordered pairs. By the prior (`prior`), a
   strength is normal around the centre, an earlier season's rating, or the previous version. The maximum of the
-  posterior is found by Newton's method (`newton`). The shown rating is Elo: `ELO_PER_NAT` x s + centre.
-* **Errors** (`errors`, `clusters`). They follow from the curvature of the posterior, corrected for what is not
+  posterior is found by Newton's method (`linear`). The shown rating is Elo: `ELO_PER_NAT` x s + centre.
+* **Errors** (`errors`). They follow from the curvature of the posterior, corrected for what is not
   binomial: draws vary less, and the pairs of one table, or the games of one deal, are not independent. They are errors
   of the distance to the field.
-* **Places** (`places`). Ranks come from 1,000 draws of all strengths together, seeded by the log's hash.
-* **Performance** (`performance`): a version by its games against a season's panel alone.
+* **Places** (`table`). Ranks come from 1,000 draws of all strengths together, seeded by the log's hash.
+* **Performance** (`table`): a version by its games against a season's panel alone.
 * Beside it: Plackett and Luce's model as a second opinion (`plackett_luce`), and how well the ratings describe the
-  results at all (`quality`, `seats`).
+  results at all (`quality`).
 
-`table` puts the parts together; `jsonl` reads logs from files. Readers find the method in docs/ratings.md.
+`table` puts the parts together; `log` also reads logs from files. Readers find the method in docs/ratings.md.
 """
-
-from __future__ import annotations
 
 from deadheat.league.ratings.bradley_terry import NoRating
 from deadheat.league.ratings.log import Games, Log, log_of
-from deadheat.league.ratings.performance import Performance, performances
 from deadheat.league.ratings.prior import ELO_PER_NAT, Prior, RatingConfig, carried
-from deadheat.league.ratings.table import Place, Rating, RatingTable, rate
+from deadheat.league.ratings.table import Performance, Place, Rating, RatingTable, performances, rate
 
 __all__ = [
     "ELO_PER_NAT",

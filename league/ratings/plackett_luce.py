@@ -6,8 +6,6 @@ likelihoods of all orders, which for two players is half a win each. Where a sea
 first place. The priors are those of the main ratings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -15,10 +13,8 @@ from math import comb
 
 import numpy as np
 
-from deadheat.league.ratings.arrays import Ints, Matrix, Vector
-from deadheat.league.ratings.linear import outer_products
+from deadheat.league.ratings.linear import Ints, Matrix, Vector, maximum, outer_products
 from deadheat.league.ratings.log import Tables
-from deadheat.league.ratings.newton import maximum
 from deadheat.league.ratings.prior import Beliefs
 from deadheat.league.states import Ranks
 
@@ -72,11 +68,11 @@ class _Series:
     beliefs: Beliefs
 
     def gradient(self, strengths: Vector) -> Vector:
-        """Return the gradient, as `league.ratings.newton` requires it."""
+        """Return the gradient, as `league.ratings.linear` requires it."""
         return self.beliefs.gradient(strengths) + self.chosen - self._expected(strengths)
 
     def curvature(self, strengths: Vector) -> Matrix:
-        """Return the curvature, as `league.ratings.newton` requires it."""
+        """Return the curvature, as `league.ratings.linear` requires it."""
         found: Matrix = np.diag(self._expected(strengths))
         for some in self.choices:
             rooted = np.sqrt(some.weights)[:, None] * some.shares(strengths)

@@ -12,8 +12,6 @@ There are three cases, all Gaussian, and so all entries of one precision matrix:
 Nothing decays within a season: a game counts the same on its first and on its last day.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -21,7 +19,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from deadheat.league.ratings.arrays import Ints, Matrix, Vector
+from deadheat.league.ratings.linear import Ints, Matrix, Vector
 from deadheat.league.states import Ranks
 
 ELO_PER_NAT = 400 / math.log(10)
@@ -57,11 +55,7 @@ class RatingConfig:
 
     @classmethod
     def of_json(cls, stored: Mapping[str, Any]) -> Self:
-        """Read the configuration that `as_json` wrote.
-
-        Raises:
-            ValueError: it belongs to another method.
-        """
+        """Read the configuration that `as_json` wrote. Raises ValueError: it belongs to another method."""
         values = {key: value for key, value in stored.items() if key not in METHOD}
         if {key: stored.get(key) for key in METHOD} != METHOD or values.keys() != cls.__dataclass_fields__.keys():
             raise ValueError("made by another version of the method")

@@ -1,16 +1,16 @@
-"""Measures of fit: whether one number per player can describe the results at all."""
-
-from __future__ import annotations
+"""Whether one number per player can describe the results at all, and how much each seat is worth."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from deadheat.league.ratings.arrays import Ints, Vector
-from deadheat.league.ratings.bradley_terry import Posterior
-from deadheat.league.ratings.errors import dispersion
-from deadheat.league.ratings.pairs import Pairs
+from deadheat.league.ratings.bradley_terry import Pairs, Posterior, comparisons, expected_results
+from deadheat.league.ratings.errors import dispersion, overdispersion
+from deadheat.league.ratings.linear import Cholesky, Ints, Matrix, NoMaximum, Vector, maximum, outer_products
+from deadheat.league.ratings.log import Tables
+from deadheat.league.ratings.prior import ELO_PER_NAT, Beliefs
+from deadheat.league.states import Ranks
 
 PAIR_TABLE_PLAYERS = 30
 """The most players in a table of pairs, the first ones: 900 numbers twice. All of 2,000 bots would be four million."""
@@ -86,3 +86,99 @@ def pair_table(pairs: Pairs, members: Sequence[int]) -> PairTable:
     points[row, column] = pairs.wins[inside]
     points[column, row] = (pairs.games - pairs.wins)[inside]
     return PairTable(games.astype(np.int64).tolist(), points.tolist())
+
+
+# The value of a seat: the model with one more strength for each seat, added to its player's.
+# Strengths and seats are fitted together, so a seat gets no credit for the players who happened to sit in it. Seats of
+# tables of different sizes are distinct: the second of two is not the second of six.
+
+SIGNS = np.array([1.0, -1.0, 1.0, -1.0])
+"""The signs of a comparison's four strengths: a player, the other player, the first one's seat, the other's seat."""
+
+SEAT_PRECISION = (ELO_PER_NAT / 350) ** 2
+"""The prior of a seat's value, so that three games won by the first seat do not make it infinite."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeatEffect:
+    """The Elo that each seat adds, by seat, at a table with that number of `seats`; the sum is zero. `se_elo` are
+    standard errors.
+    """
+
+    seats: int
+    tables: int
+    elo: tuple[float, ...]
+    se_elo: tuple[float, ...]
+
+
+def seat_effects(parts: Sequence[Tables], ranks: Ranks, beliefs: Beliefs, strengths: Vector) -> tuple[SeatEffect, ...]:
+    """Return the seats' effects for each table size, omitted where the games do not determine strengths and seats."""
+    found = []
+    for tables in parts:
+        model = _Seated.of(tables, ranks, beliefs)
+        try:
+            fitted = maximum(model, np.concatenate([strengths, np.zeros(tables.seats)]))
+        except NoMaximum:
+            continue
+        factor = overdispersion(tables, strengths, ranks)
+        worth = ELO_PER_NAT * fitted[-tables.seats :]
+        errors = ELO_PER_NAT * np.sqrt(factor * model.seat_variances(fitted))
+        found.append(SeatEffect(tables.seats, int(tables.counts.sum()), tuple(worth.tolist()), tuple(errors.tolist())))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Seated:
+    """The log posterior of the players' strengths, followed by those of the seats. A comparison is a sum of strengths:
+    a player and its seat, less another player and its seat.
+    """
+
+    seats: int
+    terms: Ints  # (comparisons, 4): the indices of the strengths that `SIGNS` combines
+    results: Vector
+    counts: Vector
+    beliefs: Beliefs
+
+    @classmethod
+    def of(cls, tables: Tables, ranks: Ranks, beliefs: Beliefs) -> "_Seated":
+        """Collect the comparisons of all tables of one size."""
+        players = len(beliefs.own)
+        columns, results, counts = [], [], []
+        for pair in comparisons(tables, ranks):
+            seated = tables.players[pair.rows][:, [pair.seat, pair.other_seat]]
+            seats = np.broadcast_to([players + pair.seat, players + pair.other_seat], seated.shape)
+            columns.append(np.hstack([seated, seats]))
+            results.append(pair.results)
+            counts.append(tables.counts[pair.rows])
+        terms, counted = np.concatenate(columns), np.concatenate(counts).astype(np.float64)
+        return cls(tables.seats, terms, np.concatenate(results), counted, beliefs)
+
+    def expected(self, both: Vector) -> Vector:
+        """Return the expected result of each comparison, for its first player."""
+        return expected_results(both[self.terms] @ SIGNS)
+
+    def gradient(self, both: Vector) -> Vector:
+        """Return the gradient, as `league.ratings.linear` requires it."""
+        players = len(both) - self.seats
+        surplus = self.counts * (self.results - self.expected(both))
+        found: Vector = np.zeros(len(both))
+        found += np.bincount(self.terms.ravel(), np.outer(surplus, SIGNS).ravel(), minlength=len(both))
+        found[:players] += self.beliefs.gradient(both[:players])
+        found[players:] -= SEAT_PRECISION * both[players:]
+        return found
+
+    def curvature(self, both: Vector) -> Matrix:
+        """Return the curvature, as `league.ratings.linear` requires it."""
+        players = len(both) - self.seats
+        expected = self.expected(both)
+        found = outer_products(self.terms, np.outer(np.sqrt(self.counts * expected * (1 - expected)), SIGNS), len(both))
+        self.beliefs.add_precision(found[:players, :players])
+        found[players:, players:] += SEAT_PRECISION * np.eye(self.seats)
+        return found
+
+    def seat_variances(self, both: Vector) -> Vector:
+        """Return the variances, (seats,), of each seat's distance to the mean of the seats."""
+        factor = Cholesky.of(self.curvature(both))
+        distances = np.zeros((len(both), self.seats))
+        distances[-self.seats :] = np.eye(self.seats) - 1 / self.seats
+        return np.asarray(np.sum(distances * factor.solve(distances), axis=0), np.float64)

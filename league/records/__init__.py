@@ -6,8 +6,6 @@ the OpenAPI document. Only the standard library, pydantic, and enumerations of t
 here, because every command of the client loads these modules.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import fields
 from functools import cache

@@ -9,8 +9,8 @@ from typing import Annotated
 from pydantic import Field
 
 from deadheat.league.pairing.formats import EvaluationFormat
+from deadheat.league.records.entries import PanelOpponent
 from deadheat.league.records.evaluations import BracketTie, EvaluationSeat, EvaluationStanding, Played
-from deadheat.league.records.panels import PanelOpponent
 from deadheat.league.states import ContestKind, ContestState
 
 

@@ -1,6 +1,4 @@
-"""Records of bots in seasons: entries, waiting times, and versions at promotion gates."""
-
-from __future__ import annotations
+"""Records of bots in seasons: entries, waiting times, versions at promotion gates, challenges and panels."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -78,3 +76,107 @@ class Challenge(Record):
     reason: str
     created_at: datetime
     ended_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class AskedChallenge(Record):
+    """Unrated games between two versions, at the request of one's author. The test, if there is one, ends when `llr`
+    reaches `lower` or `upper`.
+    """
+
+    id: int
+    season_id: int
+    season: str
+    game: str
+    asker: str
+    private: Annotated[bool, Field(description="Whether only the bot's owners and organisers see its matches.")]
+    bot_id: int
+    bot: str
+    version: int
+    version_id: int
+    opponent_id: int
+    opponent: str
+    opponent_author: str
+    opponent_version: int
+    opponent_version_id: int
+    state: ChallengeState
+    games_limit: int
+    games_planned: int
+    wins: int
+    draws: int
+    losses: int
+    elo0: Annotated[float | None, Field(description="Normalised Elo; null: there is no test.")]
+    elo1: float | None
+    llr: float | None
+    lower: float | None
+    upper: float | None
+    reason: Annotated[str, Field(description="Why it is over; empty while it is not.")]
+    created_at: datetime
+    ended_at: datetime | None
+    waits: Annotated[str, Field(description="What its next match waits for; empty while it plays, and when over.")] = ""
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """The names of both sides, with version numbers or authors if both have the same name."""
+        if self.bot != self.opponent:
+            return self.bot, self.opponent
+        if self.bot_id == self.opponent_id:
+            return f"{self.bot} v{self.version}", f"{self.opponent} v{self.opponent_version}"
+        return self.bot, f"{self.opponent} ({self.opponent_author})"
+
+
+@dataclass(frozen=True, slots=True)
+class PanelOpponent:
+    """A bot of the panel, and how the version has fared against it."""
+
+    bot_id: int
+    bot: str
+    author: str
+    version: int
+    points: Annotated[float, Field(description="Win 1, draw 1/2, loss or fault 0.")]
+    wins: int
+    draws: int
+    losses: int
+    faults: Annotated[int, Field(description="Matches that the version lost by its own fault.")]
+    match_ids: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class PanelResult(Record):
+    """A version's results against a season's panel, whose bots it plays as soon as it is ready."""
+
+    id: int
+    season_id: int
+    season: str
+    bot_id: int
+    version: int
+    state: Annotated[
+        ChallengeState, Field(description="passed: it has enough points, or needs none; failed: it has too few.")
+    ]
+    waits: Annotated[bool, Field(description="Whether another version of the bot plays the panel first.")]
+    plays: Annotated[bool, Field(description="Whether it is the version that plays for its bot now.")]
+    points: Annotated[float, Field(description="The points so far.")]
+    most: Annotated[int, Field(description="The most points that it can get.")]
+    minimum: Annotated[float | None, Field(description="The points that it needs to play for its bot; null: none.")]
+    elo: Annotated[
+        float | None, Field(description="Its estimated performance, by these matches alone; null: before the first.")
+    ]
+    low: Annotated[float | None, Field(description="The lower end of its 95 % interval.")]
+    high: float | None
+    reason: Annotated[str, Field(description="Why it ended without a verdict; empty: it did not.")]
+    opponents: list[PanelOpponent]
+    created_at: datetime
+    ended_at: datetime | None
+
+    @property
+    def score(self) -> str:
+        """The points in words."""
+        needed = "" if self.minimum is None else f", {self.minimum:g} needed"
+        return f"{self.points:g} of {self.most} points{needed}"
+
+    @property
+    def performance(self) -> str:
+        """The estimated performance in words, with half its interval; empty before the first match."""
+        if self.elo is None or self.low is None or self.high is None:
+            return ""
+        return f"{self.elo:.0f} ± {(self.high - self.low) / 2:.0f}"

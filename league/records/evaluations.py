@@ -1,7 +1,5 @@
 """Records of evaluations: their standings, and the pairings of their rounds."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated

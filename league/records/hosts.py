@@ -1,7 +1,5 @@
 """Records of the machines that play, for organisers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime

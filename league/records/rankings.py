@@ -1,14 +1,15 @@
-"""Records of a ranking: its rows, and what else was computed with it."""
+"""Records of a ranking: its rows, what else was computed with it, and sentences about those figures."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import Field
 
+from deadheat.engine.language import N_, gettext
 from deadheat.league.records import Record
+from deadheat.league.states import Ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,3 +161,36 @@ class Leaderboard(Record):
         Field(description="Response times by version, as shares of their limits."),
     ] = field(default_factory=dict)
     rules: Annotated[tuple[int, ...], Field(description="Versions of the game's rules under which it was played.")] = ()
+
+
+NORMAL_95 = 1.96
+
+
+TALLIES = {
+    Ranks.PLACEMENT: N_(
+        "Wins, draws and losses count against each other bot at a table: a match of four bots adds three."
+    ),
+    Ranks.WINS: N_("Wins are matches won alone, draws are first places shared, losses are all the others."),
+}
+
+
+def tally(config: Mapping[str, Any], second: Iterable[float | None]) -> str:
+    """Explain the column W / D / L if a table has three seats or more. Only then are there the ratings `second` by
+    Plackett and Luce's model; with two seats, the column needs no explanation.
+    """
+    return gettext(TALLIES[Ranks(config["ranks"])]) if any(rating is not None for rating in second) else ""
+
+
+def sentences(fit: Mapping[str, Any], seats: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the sentences about the fit and the seats. `fit` and `seats` are in the form of
+    `league.ratings.quality.Fit` and `league.ratings.quality.SeatEffect`.
+    """
+    said = []
+    if fit["chi2_per_dof"] is not None:
+        said.append(f"Fit: chi-squared {fit['chi2_per_dof']:.2f} per degree of freedom ({fit['degrees']}).")
+    if fit["cyclic_share"] is not None:
+        said.append(f"Cycles: {100 * fit['cyclic_share']:.1f} % of {fit['triads']} triads.")
+    for effect in seats:
+        worths = (f"{elo:+.0f} ± {NORMAL_95 * se:.0f}" for elo, se in zip(effect["elo"], effect["se_elo"], strict=True))
+        said.append(f"Seats at tables of {effect['seats']}, in Elo: {', '.join(worths)}.")
+    return said

@@ -1,7 +1,5 @@
 """Records of organisers' decisions: rulings, appeals, announcements, the audit log, and excesses of void attempts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime

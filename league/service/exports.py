@@ -20,7 +20,7 @@ from deadheat.league.causes import told, told_evidence
 from deadheat.league.errors import NotFound
 from deadheat.league.records import seasons as records
 from deadheat.league.service.evaluations.playing import drawn, with_players
-from deadheat.league.service.ground.machines import machine_numbers
+from deadheat.league.service.ground.lookups import machine_numbers
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.service.people.teams import team_info
 from deadheat.league.service.rankings.standings import leaderboard

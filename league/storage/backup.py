@@ -23,12 +23,12 @@ move from SQLite to PostgreSQL, or back, and the digests prove that nothing chan
 `league.storage.restore` restores back-ups.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
+import hmac
 import json
 import os
+import secrets
 import shutil
 import sqlite3
 import tempfile
@@ -49,8 +49,49 @@ from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from deadheat.league.service.ground.audit import first_broken
 from deadheat.league.storage.schema import VERSION_TABLE, SchemaAge, migration_config, must_fit, revision
-from deadheat.league.storage.signing import SIGNATURE, doubt, key_of, sign
 from deadheat.league.storage.tablecopy import TableSum, into_one_file, league_in, reading, sums, table_sum, tables
+
+# Signatures of back-ups, so that nobody who can write to their folder can make a restore accept what they like.
+# A signature is the HMAC-SHA256 of the manifest, which names everything else by its hash. The key is a setting, or a
+# file in the data directory that the first back-up makes. It is in no back-up.
+
+SIGNATURE, KEY_FILE = "signature", "backup.key"
+
+
+def sign(settings: Settings, manifest: Path) -> Path:
+    """Write the manifest's signature beside it, and return its path. Without a key, make one."""
+    if not (key := _key_of(settings)):
+        key = secrets.token_hex(32)
+        settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private = os.open(settings.data_dir / KEY_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(private, "w") as file:
+            file.write(key)
+    signature = manifest.with_name(SIGNATURE)
+    signature.write_text(_signature(key, manifest.read_bytes()), "ascii")
+    return signature
+
+
+def doubt(settings: Settings, signature: Path, manifest: bytes) -> str:
+    """Return why it is not certain that our key signed this manifest; "" if it did."""
+    key = _key_of(settings)
+    if not signature.exists():
+        return "It has no signature: an older version made it, or somebody removed the signature."
+    if not key:
+        return "Its signature cannot be checked, because the key is missing: anybody may have changed it."
+    if not hmac.compare_digest(signature.read_bytes(), _signature(key, manifest).encode()):
+        return "Its signature is wrong: it was changed, or another key signed it."
+    return ""
+
+
+def _key_of(settings: Settings) -> str:
+    """Return the key; "" if there is none."""
+    file = settings.data_dir / KEY_FILE
+    return settings.backup_key or (file.read_text("ascii") if file.exists() else "")
+
+
+def _signature(key: str, manifest: bytes) -> str:
+    return hmac.digest(key.encode(), manifest, "sha256").hex()
+
 
 FORMAT = 1
 MANIFEST, DATABASE_FILE, BLOBS_FOLDER = "manifest.json", "database.sqlite3", "blobs"
@@ -218,7 +259,7 @@ def must_be_signed(settings: Settings, backup: Backup, unsigned: bool = False) -
     `unsigned`: only warn in any case. Raises BadBackup if there is a key that did not sign it.
     """
     why = doubt(settings, backup.path / SIGNATURE, backup.read)
-    if why and key_of(settings) and not unsigned:
+    if why and _key_of(settings) and not unsigned:
         raise BadBackup(f"{why} (`--unsigned` restores it anyway.)")
     return why
 
@@ -255,15 +296,11 @@ def _snapshot(settings: Settings, file: Path) -> tuple[str, str, dict[str, Table
         assert found is not None
         if database.engine.dialect.name != "sqlite":
             return database.engine.dialect.name, found, _convert(database.engine, found, file)
-        _copy_sqlite(database.engine, file)
+        with database.engine.connect() as connection, closing(sqlite3.connect(file)) as target:
+            source = cast("sqlite3.Connection", connection.connection.driver_connection)
+            source.backup(target)  # in one step, so that no later write gets in
+        into_one_file(file)
         return "sqlite", found, sums(file)
-
-
-def _copy_sqlite(engine: Engine, file: Path) -> None:
-    with engine.connect() as connection, closing(sqlite3.connect(file)) as target:
-        source = cast(sqlite3.Connection, connection.connection.driver_connection)
-        source.backup(target)  # in one step, so that no later write gets in
-    into_one_file(file)
 
 
 def _convert(engine: Engine, wanted: str, file: Path) -> dict[str, TableSum]:

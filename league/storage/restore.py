@@ -5,8 +5,6 @@ checked before anything is touched, so a refused restore leaves nothing behind. 
 do no harm; the database comes last, in one step, and is migrated to this version's schema.
 """
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 import tempfile
@@ -25,7 +23,7 @@ from deadheat.engine.figures import plural
 from deadheat.engine.games.variants import rules_of
 from deadheat.engine.replay import Diverged, replay
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, decode
-from deadheat.league.blobs import BlobDamaged, BlobMissing, Blobs
+from deadheat.league.blobs import BlobDamaged, BlobMissing, Blobs, blob_folder
 from deadheat.league.config import Settings
 from deadheat.league.database import Database, is_there
 from deadheat.league.service.ground.audit import SYSTEM, record
@@ -42,9 +40,15 @@ from deadheat.league.storage.backup import (
     names_sha256,
     owners,
 )
-from deadheat.league.storage.roles import grant
-from deadheat.league.storage.room import blob_folder
-from deadheat.league.storage.schema import SchemaAge, age_of, migration_config, newest_revision, revision, revisions
+from deadheat.league.storage.schema import (
+    SchemaAge,
+    age_of,
+    grant,
+    migration_config,
+    newest_revision,
+    revision,
+    revisions,
+)
 from deadheat.league.storage.tablecopy import into_one_file, league_in, reading, sums, table_sum, tables
 from deadheat.league.tables import WorkerHost
 
@@ -134,7 +138,12 @@ def _must_be_empty(settings: Settings, force: bool) -> None:
             if not force and users:
                 raise NotEmpty(f"There is a league in this database, with {users} accounts.")
             if connection.dialect.name == "postgresql":
-                _must_be_alone(connection)
+                until = time.monotonic() + LEAVING_SECONDS
+                while others := connection.execute(text(OTHERS)).scalar_one():
+                    if time.monotonic() > until:
+                        raise NotEmpty(f"The database has {others} other connections: stop everything first.")
+                    connection.rollback()  # within a transaction the list stays as it was
+                    time.sleep(0.05)
             if inspect(connection).has_table("worker_host"):
                 seen = connection.execute(select(func.max(WorkerHost.last_seen_at))).scalar()
                 alive = timedelta(seconds=settings.lease_seconds)
@@ -143,15 +152,6 @@ def _must_be_empty(settings: Settings, force: bool) -> None:
                         "A worker of this league was alive a moment ago: stop everything first, then wait "
                         f"{settings.lease_seconds:.0f} s."
                     )
-
-
-def _must_be_alone(connection: Connection) -> None:
-    until = time.monotonic() + LEAVING_SECONDS
-    while others := connection.execute(text(OTHERS)).scalar_one():
-        if time.monotonic() > until:
-            raise NotEmpty(f"The database has {others} other connections: stop everything first.")
-        connection.rollback()  # within a transaction the list stays as it was
-        time.sleep(0.05)
 
 
 def _check_database(backup: Backup) -> list[str]:
@@ -206,7 +206,7 @@ def _restore_sqlite(settings: Settings, backup: Backup) -> None:
         into_one_file(copy)
         target = Database(settings)
         with closing(sqlite3.connect(copy)) as source, target.engine.connect() as connection:
-            source.backup(cast(sqlite3.Connection, connection.connection.driver_connection))
+            source.backup(cast("sqlite3.Connection", connection.connection.driver_connection))
         if backup.manifest.revision == newest_revision():  # after a migration, the digests differ
             with target.engine.connect() as connection:
                 _must_hold(connection, tables(target.engine), backup)
@@ -220,12 +220,23 @@ def _restore_rows(settings: Settings, backup: Backup) -> None:
         database.engine.begin() as target,
         reading(backup.database) as source,
     ):
-        _drop_everything(target)
+        quoted = target.dialect.identifier_preparer.quote
+        for name in inspect(target).get_table_names():
+            target.execute(text(f"DROP TABLE {quoted(name)} CASCADE"))
+        ours = text(
+            "SELECT proname FROM pg_proc JOIN pg_language ON pg_language.oid = prolang "
+            "WHERE pronamespace = current_schema()::regnamespace AND lanname = 'plpgsql' AND proname LIKE '%\\_refuse'"
+        )
+        for name in target.execute(ours).scalars().all():
+            target.execute(text(f"DROP FUNCTION {quoted(name)}() CASCADE"))
         command.upgrade(migration_config(target), backup.manifest.revision)
         with source.connect() as connection:
             for table in tables(source):
                 table_sum(connection, table, target)
-                _continue_numbers(target, table)
+                numbered = [column for column in table.primary_key.columns if column.name == "id"]
+                if numbered and (last := target.execute(select(func.max(numbered[0]))).scalar()) is not None:
+                    where = {"name": quoted(table.name), "last": last}  # numbers continue after the last restored row
+                    target.execute(text("SELECT setval(pg_get_serial_sequence(:name, 'id'), :last)"), where)
         _must_hold(target, tables(source), backup)
         command.upgrade(migration_config(target), "head")
         grant(target)
@@ -236,30 +247,6 @@ def _must_hold(target: Connection, restored: Sequence[Table], backup: Backup) ->
     for table in restored:
         if table_sum(target, table) != backup.manifest.tables[table.name]:
             raise BadBackup(f"The rows of {table.name} are not what was written.")
-
-
-def _drop_everything(target: Connection) -> None:
-    """Drop the present league: its tables, and the functions of its triggers."""
-    quoted = target.dialect.identifier_preparer.quote
-    for name in inspect(target).get_table_names():
-        target.execute(text(f"DROP TABLE {quoted(name)} CASCADE"))
-    ours = text(
-        "SELECT proname FROM pg_proc JOIN pg_language ON pg_language.oid = prolang "
-        "WHERE pronamespace = current_schema()::regnamespace AND lanname = 'plpgsql' AND proname LIKE '%\\_refuse'"
-    )
-    for name in target.execute(ours).scalars().all():
-        target.execute(text(f"DROP FUNCTION {quoted(name)}() CASCADE"))
-
-
-def _continue_numbers(target: Connection, table: Table) -> None:
-    """Continue the numbering of rows after the last restored one."""
-    numbered = [column for column in table.primary_key.columns if column.name == "id"]
-    if not numbered:
-        return
-    last = target.execute(select(func.max(numbered[0]))).scalar()
-    if last is not None:
-        name = target.dialect.identifier_preparer.quote(table.name)
-        target.execute(text("SELECT setval(pg_get_serial_sequence(:name, 'id'), :last)"), {"name": name, "last": last})
 
 
 def _replay_some(store: Blobs, file: Path) -> tuple[int, list[str]]:

@@ -5,8 +5,6 @@ same on both kinds. A table's digest depends only on its values: not on the orde
 differently), nor on how a database stores an instant or a document.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sqlite3

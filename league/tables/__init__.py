@@ -5,16 +5,14 @@ not a wrong ranking: one seat is taken once, a version does not meet itself, run
 none, a played match has a transcript, and only a match with a result is rated.
 """
 
-from __future__ import annotations
-
-from deadheat.league.tables.bots import Bot, BotVersion
 from deadheat.league.tables.columns import MOST_WORD, SHA256_HEX, JobRow, Staged, UtcDateTime, json_column, word
 from deadheat.league.tables.contests import Contest, ContestPlayer, Meeting, MeetingPlayer
-from deadheat.league.tables.exhibitions import SEATED, Exhibition
 from deadheat.league.tables.hosts import JudgingEnvironment, LeagueGame, Machine, Sample, WorkerHost
 from deadheat.league.tables.people import (
     Announcement,
     AuditRecord,
+    Bot,
+    BotVersion,
     Channel,
     Delivery,
     Identity,
@@ -26,14 +24,29 @@ from deadheat.league.tables.people import (
     Token,
     User,
 )
-from deadheat.league.tables.rankings import DeadlineCount, LatencySummary, RatingPoint, RatingSnapshot, ResponseTimes
-from deadheat.league.tables.rulings import Appeal, VoidedMatch
 from deadheat.league.tables.seasons import (
     AbsentEntry,
+    DeadlineCount,
     Division,
     Entry,
+    LatencySummary,
+    RatingPoint,
+    RatingSnapshot,
+    ResponseTimes,
     Season,
     SeasonInvitation,
     SeasonRules,
 )
-from deadheat.league.tables.series import Attempt, Ending, LiveMatch, Match, Pair, Participant, Series
+from deadheat.league.tables.series import (
+    SEATED,
+    Appeal,
+    Attempt,
+    Ending,
+    Exhibition,
+    LiveMatch,
+    Match,
+    Pair,
+    Participant,
+    Series,
+    VoidedMatch,
+)

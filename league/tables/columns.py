@@ -1,7 +1,5 @@
 """Columns that tables share: instants in UTC, words of an enumeration, JSON, and the columns of every job."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
@@ -88,7 +86,7 @@ class JobRow(Staged):
 
 def apart(*columns: str) -> Any:
     """Return `__mapper_args__` by which rows are read without these columns. Each is read when it is asked for. So a
-    program can use the rows although it may not read these columns (`league.storage.roles`).
+    program can use the rows although it may not read these columns (`league.storage.schema`).
     """
 
     @declared_attr.directive

@@ -1,7 +1,5 @@
 """The machines that play, and their environments."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 
@@ -91,7 +89,7 @@ class WorkerHost(SQLModel, table=True):
 
 
 class Sample(SQLModel, table=True):
-    """The league's state in one minute, for the operator's charts (see `league.service.views.samples`)."""
+    """The league's state in one minute, for the operator's charts (see `league.service.views.queues`)."""
 
     at: datetime = Field(primary_key=True, sa_type=UtcDateTime)  # the minute
     attempt: int  # the newest attempt that was counted

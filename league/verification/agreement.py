@@ -33,7 +33,7 @@ HOSTS_WORD = (
 """What a verification proves, and what it cannot (docs/security.md says more)."""
 
 REASON_LENGTH = 4000
-"""How many characters of a fault's reason the league stores (`league.service.ground.storable`)."""
+"""How many characters of a fault's reason the league stores (`league.service.ground.steps`)."""
 
 
 def player(author: str, bot: str, version: int) -> str:

@@ -105,7 +105,7 @@ def remade(standings: Standings, config: RatingConfig, log: Log, passed: Set[int
 
 
 def _field(row: Row) -> tuple[int, bool, bool, bool, int | None]:
-    """Return the properties that rows ranked against each other share (see `league.service.rankings.places`)."""
+    """Return the properties that rows ranked against each other share (see `league.service.rankings.ranking`)."""
     in_finals = (row["season_elo"] is None, row.get("finals_place"))  # older rankings do not have these
     return row["division"], row["rank"] is None, row["finalist"], *in_finals
 

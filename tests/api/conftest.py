@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.league.service.rulings.operators import set_role
+from deadheat.league.service.rulings.closing import set_role
 from deadheat.league.states import Role
 from tests.api.browser import Browser
 from tests.api.site import Site

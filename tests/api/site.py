@@ -18,8 +18,8 @@ from deadheat.league.blobs import Blobs
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.jobs.builds import BUILDS
 from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
-from deadheat.league.service.jobs.kinds import KINDS
-from deadheat.league.service.rulings.operators import ensure_organiser
+from deadheat.league.service.jobs.sweep import KINDS
+from deadheat.league.service.rulings.closing import ensure_organiser
 from tests.league.ground import settings
 from tests.league.world import World
 

@@ -9,8 +9,8 @@ import pytest
 from sqlmodel import col, select
 
 from deadheat.league.service.people import users
-from deadheat.league.service.people.newcomers import set_newcomer_rule
-from deadheat.league.service.rulings.operators import reset_password, set_role
+from deadheat.league.service.people.users import set_newcomer_rule
+from deadheat.league.service.rulings.closing import reset_password, set_role
 from deadheat.league.states import NewcomerRule, Role
 from deadheat.league.tables import Channel, Token, User
 from tests.api.browser import OURS, Browser

@@ -18,7 +18,7 @@ from deadheat.api.pages import match
 from deadheat.engine.language import language
 from deadheat.league.config import Settings
 from deadheat.league.service.course.states import set_season_state
-from deadheat.league.service.people.announcements import announce, take_down
+from deadheat.league.service.people.notices import announce, take_down
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.states import SeasonState, TranscriptsFrom
 from deadheat.league.tables import Season

@@ -19,14 +19,13 @@ from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import check_password, existing_user
-from deadheat.league.service.rankings.publishing import publish
-from deadheat.league.service.rankings.standings import refit
+from deadheat.league.service.rankings.standings import publish, refit
 from deadheat.league.service.rulings.appeals import open_appeal
-from deadheat.league.service.rulings.operators import set_role
+from deadheat.league.service.rulings.closing import set_role
 from deadheat.league.service.seasons.entries import enter, entry_info
 from deadheat.league.service.seasons.seasons import season_progress
 from deadheat.league.service.series.hosts import record_check
-from deadheat.league.service.views.samples import take_sample
+from deadheat.league.service.views.queues import take_sample
 from deadheat.league.states import Admission, Role, SeasonState
 from deadheat.league.terms import DATES, TERMS, Term
 from tests.api.browser import OURS, Browser

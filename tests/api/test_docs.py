@@ -20,7 +20,7 @@ from deadheat.api.pages.game import NAME
 from deadheat.api.pages.texts import docs
 from deadheat.api.pages.texts.docs import ABOUT
 from deadheat.engine.games.folder import folders, web_address
-from deadheat.league.service.bots.environments import record_environment
+from deadheat.league.service.bots.bots import record_environment
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.tables import Channel
 from tests.api.browser import Browser

@@ -25,7 +25,7 @@ from deadheat.engine.scenes import scenes_so_far
 from deadheat.engine.transcript import Transcript, decode, encode
 from deadheat.engine.unfinished import unfinished
 from deadheat.league.errors import IllegalMove
-from deadheat.league.service.jobs import advising, exhibiting, exhibitions
+from deadheat.league.service.jobs import exhibiting, exhibitions
 from deadheat.league.service.jobs.exhibiting import ExhibitionJob
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import existing_user
@@ -237,9 +237,9 @@ def test_when_it_is_over_everyone_reads_where_the_strongest_house_bot_would_have
 
     session = run_match(Session(record, job.seat), 1, seed_of(record, job.seat), MemoryTransport([bot]))
     said = encode(session)
-    work = site.world.write(advising.claim_advice, job.exhibition_id)
+    work = site.world.write(exhibitions.claim_advice, job.exhibition_id)
     assert work is not None
-    site.world.write(advising.store_advice, work, site.blobs.put(said))
+    site.world.write(exhibitions.store_advice, work, site.blobs.put(said))
     page = stranger.get(path).text
     assert "It is looking at" not in page and "nothing that the rules allow" in page and "54,321 points on B" in page
     assert "100,001" not in page
@@ -250,9 +250,9 @@ def test_when_it_is_over_everyone_reads_where_the_strongest_house_bot_would_have
 
 def test_advice_that_the_store_has_lost_is_not_shown(site: Site) -> None:
     ada, job, _ = over(site)
-    work = site.world.write(advising.claim_advice, job.exhibition_id)
+    work = site.world.write(exhibitions.claim_advice, job.exhibition_id)
     assert work is not None
-    site.world.write(advising.store_advice, work, "0" * 64)
+    site.world.write(exhibitions.store_advice, work, "0" * 64)
     assert "would have done" not in ada.get(f"/play/{job.exhibition_id}").text
 
 

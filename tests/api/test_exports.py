@@ -24,9 +24,9 @@ from deadheat.league.service.people.teams import create_team
 from deadheat.league.service.rankings.standings import leaderboard, refit
 from deadheat.league.service.rulings.rulings import rejudge_match, void_match
 from deadheat.league.service.seasons.absence import disqualify
-from deadheat.league.service.seasons.bot_changes import change_bot
 from deadheat.league.service.seasons.divisions import assign_division
 from deadheat.league.service.seasons.entries import enter
+from deadheat.league.service.seasons.participation import change_bot
 from deadheat.league.service.seasons.seasons import edit_season
 from deadheat.league.service.series.hosts import hosts
 from deadheat.league.service.views import matches as league_matches

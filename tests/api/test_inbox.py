@@ -8,7 +8,7 @@ import pytest
 from sqlmodel import Session, col, select
 
 from deadheat.api.edge.rates import MAILS_PER_ADDRESS, MAILS_PER_HOUR
-from deadheat.league.service.people import channels, forgotten
+from deadheat.league.service.people import access, channels
 from deadheat.league.service.people.channels import Link
 from deadheat.league.tables import Channel, Delivery
 from tests.api.browser import OURS, Browser
@@ -125,7 +125,7 @@ def test_a_forgotten_password_is_replaced_by_a_link_once_and_nobody_learns_who_i
     for spaces in range(MAILS_PER_HOUR):  # one was requested above
         status = 429 if spaces == MAILS_PER_HOUR - 1 else 200
         stranger.submit("/forgotten", status, at="/forgotten", name=" " * spaces + "nobody")
-    link = f"/reset?{site.world.read(forgotten.link_query, 1)}"
+    link = f"/reset?{site.world.read(access.link_query, 1)}"
     stranger.get(link[:-1] + ("0" if link[-1] != "0" else "1"), 404)
     stranger.submit("/reset", 422, at=link, password="short")
     stranger.submit("/reset", password="quite another password")
@@ -133,8 +133,8 @@ def test_a_forgotten_password_is_replaced_by_a_link_once_and_nobody_learns_who_i
     assert "Sign in" in browser.get("/account").text
     site.problem(401, site.client.get("/v1/users/me", headers=token))
     stranger.get(link, 404)
-    late = f"/reset?{site.world.read(forgotten.link_query, 1)}"
-    site.world.clock.turn(forgotten.WITHIN.total_seconds() + 1)
+    late = f"/reset?{site.world.read(access.link_query, 1)}"
+    site.world.clock.turn(access.WITHIN.total_seconds() + 1)
     stranger.get(late, 404)
 
 

@@ -16,7 +16,7 @@ from deadheat.engine.figures import points
 from deadheat.league.records.matches import Match, SeatView
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.views import matches as league_matches
-from deadheat.league.service.views import news
+from deadheat.league.service.views import overview
 from deadheat.league.service.views.matches import match_detail
 from tests.api.site import Site
 from tests.api.test_live_matches import a_second_passes
@@ -248,5 +248,5 @@ def test_the_closest_match_has_the_smallest_share_between_first_and_last() -> No
 
 
 def test_namesakes_in_a_running_series_are_told_apart() -> None:
-    assert news.told_apart([(1, "fox", "ada"), (2, "fox", "bob")]) == ((1, "ada/fox"), (2, "bob/fox"))
-    assert news.told_apart([(1, "fox", "ada"), (2, "hen", "ada")]) == ((1, "fox"), (2, "hen"))
+    assert overview.told_apart([(1, "fox", "ada"), (2, "fox", "bob")]) == ((1, "ada/fox"), (2, "bob/fox"))
+    assert overview.told_apart([(1, "fox", "ada"), (2, "hen", "ada")]) == ((1, "fox"), (2, "hen"))

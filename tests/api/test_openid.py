@@ -24,9 +24,8 @@ from deadheat.api.edge import openid
 from deadheat.api.edge.flow import Flow
 from deadheat.league.config import Settings
 from deadheat.league.service.people.access import signing_key
-from deadheat.league.service.people.newcomers import set_newcomer_rule
-from deadheat.league.service.rulings.closing import ban
-from deadheat.league.service.rulings.operators import set_role
+from deadheat.league.service.people.users import set_newcomer_rule
+from deadheat.league.service.rulings.closing import ban, set_role
 from deadheat.league.states import NewcomerRule, Role
 from deadheat.league.tables import Identity, User
 from tests.api.browser import OURS, PAGE, Browser

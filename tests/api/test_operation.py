@@ -21,13 +21,13 @@ from sqlalchemy.exc import OperationalError
 from deadheat.api.edge.connections import capped
 from deadheat.api.routes import health
 from deadheat.engine.core import Fault, Result
+from deadheat.league.blobs import Room
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.jobs import exhibiting, exhibitions
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.states import FinalsFormat, SeasonState
-from deadheat.league.storage.room import Room
 from tests.api.served import served
 from tests.api.site import PROBLEM, Site
 

@@ -18,8 +18,8 @@ from deadheat.api.services import SITE
 from deadheat.engine.figures import nice
 from deadheat.engine.games import GAMES
 from deadheat.engine.intervals import bars
-from deadheat.league.beside import TALLIES
 from deadheat.league.jobs import FaultRecord, Latency
+from deadheat.league.records.rankings import TALLIES
 from deadheat.league.service.rankings.standings import leaderboard, refit
 from deadheat.league.service.rulings.rulings import rejudge_match, void_match
 from deadheat.league.service.seasons.divisions import assign_division

@@ -11,8 +11,7 @@ import pytest
 
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.jobs.builds import BuildOutcome, finish_build
-from deadheat.league.service.rankings.publishing import publish
-from deadheat.league.service.rankings.standings import refit
+from deadheat.league.service.rankings.standings import publish, refit
 from deadheat.league.states import FinalsFormat, SeasonState
 from tests.api.site import Site
 from tests.league.people import GAME

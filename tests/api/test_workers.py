@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from deadheat.league.jobs import Host, Latency
-from deadheat.league.service.bots.environments import record_environment
-from deadheat.league.service.rulings.operators import ensure_organiser
+from deadheat.league.service.bots.bots import record_environment
+from deadheat.league.service.rulings.closing import ensure_organiser
 from deadheat.league.service.series.hosts import host_arrives, host_seen, record_check
 from deadheat.sandbox.box import Limits
 from deadheat.sandbox.docker import Image

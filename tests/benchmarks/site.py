@@ -31,7 +31,7 @@ from sqlmodel import select
 from deadheat.api.edge import sessions
 from deadheat.league.database import Database
 from deadheat.league.service.people.access import begin_session
-from deadheat.league.service.rulings.operators import set_role
+from deadheat.league.service.rulings.closing import set_role
 from deadheat.league.states import Role
 from deadheat.league.tables import User
 from tests.benchmarks.contests.pages import Anew

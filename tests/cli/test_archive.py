@@ -26,7 +26,7 @@ from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations.beginning import begin_now
 from deadheat.league.service.rankings import standings
-from deadheat.league.service.rankings.publishing import publish
+from deadheat.league.service.rankings.standings import publish
 from deadheat.league.service.seasons import divisions
 from deadheat.league.service.series.carrying_out import programs_of
 from deadheat.league.states import FinalsFormat, SeasonState, SourcesFrom, TranscriptsFrom

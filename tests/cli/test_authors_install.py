@@ -20,7 +20,7 @@ from tests.cli.command import GAME, ROOT
 AUTHORS = ("author", "local", "organiser", "replays", "server", "statistics", "tournament")
 """Folders of `cli` in which no module may need more; the other folders run a server."""
 
-LATER = ("league.ratings.jsonl", "league.verification.comparison", "league.verification.fairness")
+LATER = ("league.ratings.log", "league.verification.comparison", "league.verification.fairness")
 """Modules that `rate --check --server` imports when it is called."""
 
 PROGRAM = """

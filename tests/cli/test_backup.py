@@ -18,7 +18,7 @@ from sqlmodel import select
 from deadheat.cli.operator import deployment
 from deadheat.league.blobs import Blobs
 from deadheat.league.database import Database
-from deadheat.league.service.rulings.operators import Standing
+from deadheat.league.service.rulings.closing import Standing
 from deadheat.league.storage.backup import BadBackup, back_up, backups, file_sha256, must_be_signed, read_backup
 from deadheat.league.storage.schema import FIRST_RELEASE
 from deadheat.league.storage.tablecopy import sums

@@ -15,10 +15,10 @@ import pytest
 
 from deadheat.cli.operator import doctor
 from deadheat.cli.operator.doctor import MachineRole, Verdict, look
+from deadheat.league.blobs import Room
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
-from deadheat.league.service.views.samples import take_sample
-from deadheat.league.storage.room import Room
+from deadheat.league.service.views.queues import take_sample
 from deadheat.sandbox.runtimes import NO_PARSER_CURE
 from tests.cli.command import ROOT, assert_one_sentence, invoke, succeeded
 from tests.conftest import JUDGE_IMAGE

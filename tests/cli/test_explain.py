@@ -18,7 +18,7 @@ from deadheat.engine.chance import attempt_seed
 from deadheat.engine.core import NS_PER_MS, Fault, Message, Reply
 from deadheat.engine.transcript import Prompt, encode
 from deadheat.engine.verdicts import VERDICTS, hint
-from deadheat.league.records.timeouts import Late, Over, Timeouts
+from deadheat.league.records.matches import Late, Over, Timeouts
 from tests.api.site import Site
 from tests.cli.command import GAME, RANDOM, ROOT, invoke, play, played, read, succeeded
 from tests.engine.busy import convicted_on_a_busy_host, on_a_busy_host, taken, third_attempt, with_reply

@@ -14,7 +14,7 @@ import pytest
 from deadheat.cli.server import profiles
 from deadheat.cli.server.client import private
 from deadheat.league.service.people.access import issue_token
-from deadheat.league.service.people.newcomers import set_newcomer_rule
+from deadheat.league.service.people.users import set_newcomer_rule
 from deadheat.league.service.rulings.closing import close_account
 from deadheat.league.states import NewcomerRule
 from tests.api.served import served

@@ -28,7 +28,7 @@ from deadheat.league.jobs import Host
 from deadheat.league.service.jobs.builds import BUILDS
 from deadheat.league.service.people.access import issue_token, look_up
 from deadheat.league.service.people.users import check_password, existing_user
-from deadheat.league.service.rulings.operators import Standing, set_role
+from deadheat.league.service.rulings.closing import Standing, set_role
 from deadheat.league.service.series.hosts import host_arrives, record_check
 from deadheat.league.states import Role, TokenKind
 from deadheat.league.tables import Token

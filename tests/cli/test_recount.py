@@ -11,8 +11,7 @@ from sqlmodel import col, select, update
 from deadheat.engine.chance import commitment
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.rankings import standings
-from deadheat.league.service.rankings.publishing import publish
-from deadheat.league.service.rankings.recount import recount
+from deadheat.league.service.rankings.standings import publish, recount
 from deadheat.league.service.rulings.rulings import void_match
 from deadheat.league.service.seasons.absence import disqualify
 from deadheat.league.service.seasons.divisions import assign_division

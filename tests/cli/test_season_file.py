@@ -18,7 +18,7 @@ from deadheat.engine.games import GAMES
 from deadheat.engine.games.variants import parameters
 from deadheat.league.pairing.figures import CHOICE
 from deadheat.league.season_file import PATHS
-from deadheat.league.service.rulings.operators import house
+from deadheat.league.service.rulings.closing import house
 from deadheat.league.service.seasons.declared import apply_file
 from deadheat.league.service.seasons.entries import enter, entries, entry_info
 from deadheat.league.service.seasons.seasons import season_info

@@ -33,7 +33,7 @@ from deadheat.cli.server.api_client import Client, Refused
 from deadheat.league.blobs import Blobs
 from deadheat.league.config import HEARTBEAT_SECONDS, Settings
 from deadheat.league.database import Database, now
-from deadheat.league.service.rulings.operators import ensure_organiser
+from deadheat.league.service.rulings.closing import ensure_organiser
 from deadheat.league.states import UNFINISHED, JobState, MatchState
 from deadheat.league.tables import Exhibition, Match, RatingSnapshot, Series, WorkerHost
 from tests.benchmarks.engine_of_our_own import PrivateEngine

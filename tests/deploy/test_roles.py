@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from deadheat.league.database import Database
-from deadheat.league.storage.roles import SERVICE, WORKER
+from deadheat.league.storage.schema import SERVICE, WORKER
 from tests.cli.command import ROOT
 from tests.deployment import free_port
 from tests.league import postgres

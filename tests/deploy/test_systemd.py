@@ -85,7 +85,7 @@ def calls_of(names: str) -> frozenset[str]:
 @cache  # all units with a filter allow the same calls
 def imported_under(how: str, calls: frozenset[str]) -> subprocess.CompletedProcess[str]:
     """Import what API, housekeeping and scheduler load in a process that may make only `calls`."""
-    modules = ("api.app", "workers.tasks", "workers.scheduler", "league.service.rankings.results")
+    modules = ("api.app", "workers.tasks", "workers.scheduler", "league.service.rankings.ranking")
     program = f"import {', '.join(f'deadheat.{module}' for module in modules)}"
     command = [sys.executable, "-c", UNDER_A_FILTER, how, " ".join(sorted(calls)), "-c", program]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)

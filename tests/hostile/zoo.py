@@ -1,6 +1,6 @@
 """The cases as data, and what is done with each: upload it, build it, let it play. README.md says how to add one.
 
-Every step is the product's own: `league.uploads` takes the upload, `sandbox.build` makes the program in a container,
+Every step is the product's own: `service.bots.bots` takes the upload, `sandbox.build` makes the program in a container,
 `workers.play.run` plays the series, voids and all. Only the queue and the database are left out where a case does not
 need them.
 """
@@ -34,8 +34,7 @@ from deadheat.engine.transcript import Transcript, decode, encode
 from deadheat.league.causes import Cause
 from deadheat.league.config import Settings
 from deadheat.league.jobs import FaultRecord, MatchJob, MatchOutcome, ProgramRef, SeriesJob
-from deadheat.league.service.bots.bots import Upload
-from deadheat.league.uploads import accept
+from deadheat.league.service.bots.bots import Upload, accept
 from deadheat.sandbox.archive import extract_upload
 from deadheat.sandbox.box import Box, Channel, Exit, Limits, Program, bot_limits
 from deadheat.sandbox.build import build

@@ -26,11 +26,11 @@ from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from deadheat.league.jobs import Host
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.rulings.operators import ensure_organiser
+from deadheat.league.service.rulings.closing import ensure_organiser
 from deadheat.league.service.series.games import announce_games
 from deadheat.league.service.series.hosts import host_arrives, host_seen, record_check
 from deadheat.league.states import Role
-from deadheat.league.storage.roles import SERVICE, WORKER
+from deadheat.league.storage.schema import SERVICE, WORKER
 from tests.league.clock import START, Clock
 from tests.league.refusals import refused
 

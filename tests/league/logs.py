@@ -34,7 +34,7 @@ def log(lines: Iterable[Line]) -> Log:
 
 
 def lines_of(log: Log) -> Iterator[str]:
-    """Return the log as lines that `league.ratings.jsonl.read` reads."""
+    """Return the log as lines that `league.ratings.log.read` reads."""
     for tables in log.tables:
         rows = zip(tables.players, tables.ranks, tables.groups, tables.counts, strict=True)
         for players, ranks, group, count in rows:

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import psycopg
 
-from deadheat.league.storage.roles import SERVICE, WORKER
+from deadheat.league.storage.schema import SERVICE, WORKER
 
 START_SECONDS = 60
 MEMORY_BYTES = 2 * 2**30

@@ -11,8 +11,7 @@ from deadheat.league.config import REFIT_SECONDS
 from deadheat.league.pairing.duel import Duel
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.rankings.publishing import publish, seasons_to_publish
-from deadheat.league.service.rankings.standings import leaderboard, refit, seasons_to_refit
+from deadheat.league.service.rankings.standings import leaderboard, publish, refit, seasons_to_publish, seasons_to_refit
 from deadheat.league.service.seasons.entries import enter, entry_info
 from deadheat.league.service.seasons.seasons import create_season
 from deadheat.league.states import SeasonState

@@ -12,11 +12,11 @@ from sqlmodel import Session, col, select, update
 
 from deadheat.league import errors
 from deadheat.league.service.bots.bots import create_bot
-from deadheat.league.service.people import access, channels, forgotten, identities, notices, teams
+from deadheat.league.service.people import access, channels, notices, teams, users
 from deadheat.league.service.people.channels import ChannelInfo, Link
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import insert_user
-from deadheat.league.service.seasons.bot_changes import change_bot
+from deadheat.league.service.seasons.participation import change_bot
 from deadheat.league.states import ChannelKind, Role, TokenKind
 from deadheat.league.tables import Channel, Delivery, Identity, Notice, SigningKey, Token
 from tests.league.ground import settings
@@ -58,8 +58,8 @@ def confirmed(world: World, person: Person, address: str) -> ChannelInfo:
 
 
 def unlink(session: Session, person: Person) -> None:
-    identities.link_identity(session, person, ISSUER, "subject")
-    identities.unlink_identity(session, person, ISSUER)
+    users.link_identity(session, person, ISSUER, "subject")
+    users.unlink_identity(session, person, ISSUER)
 
 
 def moves(session: Session, person: Person) -> None:
@@ -87,7 +87,7 @@ def hand_over(session: Session, ada: Person) -> None:
 
 EVENTS: dict[str, tuple[Callable[[Session, Person], Any], str]] = {
     "linked": (
-        lambda session, ada: identities.link_identity(session, ada, ISSUER, "subject"),
+        lambda session, ada: users.link_identity(session, ada, ISSUER, "subject"),
         "Your account was linked to id.example.",
     ),
     "unlinked": (unlink, "The link to id.example was removed."),
@@ -222,7 +222,7 @@ def test_a_new_password_keeps_only_what_its_owner_says(league: World, kept: dict
         league.write(access.issue_token, person.id, "ci")
         league.write(channels.add_webhook, person, URL)
         league.write(channels.add_address, person, "unconfirmed@mail.example")
-        league.write(identities.link_identity, person, ISSUER, person.name)
+        league.write(users.link_identity, person, ISSUER, person.name)
     mine, others = (confirmed(league, person, f"{person.name}@mail.example") for person in (ada, bob))
     league.write(access.change_password, ada, PASSWORD, **kept)
     assert (ways(league, ada), ways(league, bob)) == (left, (1, 3, 1))
@@ -234,14 +234,14 @@ def test_who_forgot_the_password_keeps_only_the_address_that_was_used(league: Wo
     ada = league.author("ada")
     league.write(access.issue_token, ada.id, "ci")
     league.write(channels.add_webhook, ada, URL)
-    league.write(identities.link_identity, ada, ISSUER, "ada")
+    league.write(users.link_identity, ada, ISSUER, "ada")
     used, other = confirmed(league, ada, ADDRESS), confirmed(league, ada, "other@mail.example")
-    league.write(forgotten.ask_for_link, "ada")
-    links = {one.id: dict(parse_qsl(league.read(forgotten.link_query, one.id))) for one in (used, other)}
+    league.write(access.ask_for_link, "ada")
+    links = {one.id: dict(parse_qsl(league.read(access.link_query, one.id))) for one in (used, other)}
 
     def reset(channel_id: int) -> None:
         until, token = int(links[channel_id]["until"]), links[channel_id]["token"]
-        league.write(forgotten.reset_password, channel_id, until, token, PASSWORD)
+        league.write(access.reset_password, channel_id, until, token, PASSWORD)
 
     reset(used.id)
     assert ways(league, ada) == (0, 1, 0)

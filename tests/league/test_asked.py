@@ -13,18 +13,17 @@ from sqlmodel import col, select
 
 from deadheat.league import errors, sprt
 from deadheat.league.pairing.duel import Duel
-from deadheat.league.records.challenges import AskedChallenge
+from deadheat.league.records.entries import AskedChallenge
 from deadheat.league.service.contests.life import OPEN_SERIES
 from deadheat.league.service.course import planning
 from deadheat.league.service.duels import requests
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.rankings.recount import dice_check, recount
-from deadheat.league.service.rankings.standings import leaderboard, refit
-from deadheat.league.service.rulings import appeals, held, rulings
+from deadheat.league.service.rankings.standings import dice_check, leaderboard, recount, refit
+from deadheat.league.service.rulings import appeals, rulings
 from deadheat.league.service.seasons import absence, seasons
 from deadheat.league.service.series import response_times, turns
 from deadheat.league.service.series.planning import add_series
-from deadheat.league.service.views import careers, waiting
+from deadheat.league.service.views import careers, forecasts
 from deadheat.league.service.views import former as views
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.states import (
@@ -145,7 +144,7 @@ def test_nothing_that_counts_changes(league: League) -> None:
             refit(session, season_id)
             board = leaderboard(session, season_id)
             pairs = [(row.low_id, row.high_id, row.games) for row in session.exec(select(Pair))]
-            entries = [waiting.waiting(session, season_id, bot) for bot in (league.rival_bot, league.other_bot)]
+            entries = [forecasts.waiting(session, season_id, bot) for bot in (league.rival_bot, league.other_bot)]
             faults = careers.failure_counts(session, season_id, league.rival_bot)
             failures = careers.failures(session, season_id, league.rival_bot)
             times = response_times.command_times(session, season_id, range(1, 9))
@@ -221,12 +220,12 @@ def test_one_challenge_of_an_author_at_a_time_and_few_of_a_season(league: League
 
 def test_rated_series_that_were_planned_later_come_first_at_the_beginning(world: World) -> None:
     league = League(world, games_per_pair=None)
-    held = [world.claimed(series_id) for series_id in world.tick()]
+    rulings = [world.claimed(series_id) for series_id in world.tick()]
     league.ask(2)
     (unrated,) = (one for one in world.tick() if world.row(Series, one).purpose is Purpose.CHALLENGE)
     assert world.row(Series, unrated).precedence == Precedence.ASKED
     world.clock.turn(50)
-    for job in held:
+    for job in rulings:
         world.finish(job)
     (rated, *_) = world.tick()
     assert world.row(Series, rated).purpose is Purpose.LADDER
@@ -402,13 +401,13 @@ def held_in_private(league: League) -> tuple[int, Person]:
 
 def test_a_private_match_that_is_held_hides_no_others_from_a_competing_organiser(league: League) -> None:
     match_id, rival = held_in_private(league)
-    assert [match.id for match in league.world.read(held.held_matches, league.world.boss)] == [match_id]
-    assert league.world.read(held.held_matches, rival) == []
+    assert [match.id for match in league.world.read(rulings.held_matches, league.world.boss)] == [match_id]
+    assert league.world.read(rulings.held_matches, rival) == []
 
 
 def test_an_organiser_who_competes_does_not_rule_on_rivals_private_matches(league: League) -> None:
     match_id, rival = held_in_private(league)
-    league.world.refused(errors.NotFound, held.leave_match, rival, match_id, "it does not exist for them")
+    league.world.refused(errors.NotFound, rulings.leave_match, rival, match_id, "it does not exist for them")
     league.world.refused(errors.NotFound, rulings.rejudge_match, rival, match_id, "it does not exist for them")
 
 

@@ -24,8 +24,8 @@ from deadheat.league.service.rulings.rulings import void_match
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.seasons.seasons import COUNTED, season_info, season_waiting
 from deadheat.league.service.series.response_times import command_times, latency_by_version
-from deadheat.league.service.views import careers, matches, neighbours, news
-from deadheat.league.service.views.neighbours import Neighbours
+from deadheat.league.service.views import careers, matches, overview
+from deadheat.league.service.views.matches import Neighbours
 from deadheat.league.service.views.overview import Candidate, leaders, worth_watching
 from deadheat.league.states import Asked, MatchState, SeasonState, VersionState
 from deadheat.league.tables import Match, Participant, RatingPoint, RatingSnapshot
@@ -93,21 +93,21 @@ def test_versions_and_seasons_of_a_bot_and_bots_of_an_author(world: World) -> No
         assert (name, bot.id) == (owner.name, bot_id)
         with pytest.raises(NotFound):
             careers.author_bots(session, "nobody")
-        assert news.newest_versions(session, 1, game=GAME)[0].number == 2
-        assert news.newest_versions(session, 1, game="liars-dice") == []
+        assert overview.newest_versions(session, 1, game=GAME)[0].number == 2
+        assert overview.newest_versions(session, 1, game="liars-dice") == []
         counts = careers.game_counts(session, GAME)
         assert (counts.bots, counts.authors, counts.versions) == (1, 1, 2)
 
 
 def test_series_that_are_played_are_told_until_they_end(world: World) -> None:
     season_id = world.season(2, series_length=2, games_per_pair=2)
-    assert world.read(news.running_series, 5) == []
+    assert world.read(overview.running_series, 5) == []
     job = world.claimed()
-    [running] = world.read(news.running_series, 5)
+    [running] = world.read(overview.running_series, 5)
     assert (running.id, running.season_id, running.matches) == (job.series_id, season_id, 2)
     assert [bot_id for bot_id, _ in running.bots] == seated(world, running.first_match_id)
     assert world.finish(job)
-    assert world.read(news.running_series, 5) == []
+    assert world.read(overview.running_series, 5) == []
 
 
 MS = 1_000_000
@@ -210,7 +210,7 @@ def played(world: World) -> World:
 
 
 def around(world: World, match_id: int) -> dict[str, Neighbours]:
-    return {item.of: item for item in world.read(neighbours.neighbours, world.read(matches.match_detail, match_id))}
+    return {item.of: item for item in world.read(matches.neighbours, world.read(matches.match_detail, match_id))}
 
 
 def test_neighbours_are_the_next_matches_in_the_lists_of_bots_and_pairs(played: World) -> None:
@@ -250,7 +250,7 @@ def test_nobody_is_led_to_a_private_match(played: World) -> None:
 def test_the_search_for_neighbours_is_bounded(played: World, monkeypatch: pytest.MonkeyPatch) -> None:
     newest = played.read(matches.matches, state=MatchState.DONE, limit=50)[0]
     assert around(played, newest.id)["of both"].before is not None
-    monkeypatch.setattr(neighbours, "WINDOW", 0)
+    monkeypatch.setattr(matches, "WINDOW", 0)
     assert [*around(played, newest.id)] in (["of the series"], [])
 
 

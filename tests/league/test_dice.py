@@ -9,7 +9,7 @@ import pytest
 from sqlmodel import col, select, update
 
 from deadheat.engine.chance import SECRET_BYTES, commitment, season_seed
-from deadheat.league.service.rankings import publishing, recount
+from deadheat.league.service.rankings import standings
 from deadheat.league.service.rulings.rulings import rejudge_match
 from deadheat.league.service.seasons.seasons import create_season, season_info
 from deadheat.league.service.series.dice import SKIPPED, skip_dice
@@ -26,7 +26,7 @@ def told(world: World, season_id: int) -> tuple[str | None, str | None]:
 
 
 def check(world: World, season_id: int) -> DiceCheck:
-    return world.read(recount.dice_check, season_id)
+    return world.read(standings.dice_check, season_id)
 
 
 def rows(world: World) -> list[Match]:
@@ -75,7 +75,7 @@ def test_the_secret_is_told_with_the_published_standings_and_not_before(world: W
     assert world.finish(job)
     assert told(world, season_id)[1] is None
     assert "published with the final standings" in check(world, season_id).sentence
-    assert world.write(publishing.publish, season_id)
+    assert world.write(standings.publish, season_id)
     committed, secret = told(world, season_id)
     assert secret is not None and commitment(bytes.fromhex(secret)) == committed
     assert [data["dice_secret"] for data in audited(world, "season-published")] == [secret]

@@ -14,9 +14,9 @@ from deadheat.league.service.bots.bots import create_bot
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.rankings import publishing, standings
-from deadheat.league.service.rulings import closing, operators
-from deadheat.league.service.seasons import absence, admission, bot_changes, entries, seasons
+from deadheat.league.service.rankings import standings
+from deadheat.league.service.rulings import closing
+from deadheat.league.service.seasons import absence, admission, entries, participation, seasons
 from deadheat.league.service.seasons.divisions import assign_division, change_divisions, moved
 from deadheat.league.service.seasons.entries import Gate
 from deadheat.league.service.views.former import challenges
@@ -214,8 +214,8 @@ def test_bots_that_were_disqualified_or_retired_or_whose_authors_were_banned_are
     for owner, bot_id in bots:
         world.write(entries.enter, owner, season_id, bot_id)
     world.publish(season_id)
-    world.write(bot_changes.change_bot, *bots[0], retired=True)
-    world.write(closing.ban, operators.OPERATOR, bots[1][0].name, "wrote insults")
+    world.write(participation.change_bot, *bots[0], retired=True)
+    world.write(closing.ban, closing.OPERATOR, bots[1][0].name, "wrote insults")
     assert divisions(world, following(world, season_id).id) == [[1, bots[2][1]]]
     assert "account" in world.refused(errors.WrongState, entries.let_in, world.boss, world.season(1), bots[1][1])
 
@@ -265,6 +265,6 @@ def test_a_bot_that_came_too_late_to_play_stays_in_its_division(world: World) ->
             absence.reinstate(session, world.boss, season_id, bot_id, "here")
         set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
     with world.db.transaction() as session:
-        assert publishing.publish(session, season_id)
+        assert standings.publish(session, season_id)
         ranks = [row["rank"] for row in standings.leaderboard(session, season_id).standings["rows"]]
     assert (ranks, divisions(world, following(world, season_id).id)) == ([1, 1, None, None], [[1, 2], [3, 4]])

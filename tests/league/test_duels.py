@@ -22,7 +22,7 @@ from deadheat.league.service.duels import requests
 from deadheat.league.service.duels.counting import matchups
 from deadheat.league.service.duels.panels import runs as runs_of
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.rulings import held, rulings
+from deadheat.league.service.rulings import rulings
 from deadheat.league.service.seasons import absence, seasons
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.series import carrying_out
@@ -183,7 +183,7 @@ class History:
         waiting = select(Match.id).where(Match.state == MatchState.HELD).order_by(col(Match.id))
         for match_id in self.world.rows(waiting)[:3]:
             self.write(
-                self.chance.choice([held.leave_match, rulings.rejudge_match]), self.world.boss, match_id, "chaos"
+                self.chance.choice([rulings.leave_match, rulings.rejudge_match]), self.world.boss, match_id, "chaos"
             )
 
     def leave(self) -> None:

@@ -13,7 +13,7 @@ from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.jobs.builds import BuildOutcome, finish_build
 from deadheat.league.service.people import person, teams
-from deadheat.league.service.seasons import absence, admission, bot_changes, entries, seasons
+from deadheat.league.service.seasons import absence, admission, entries, participation, seasons
 from deadheat.league.states import Admission, SeasonState, SourcesFrom
 from deadheat.league.tables import BotVersion, Season
 from tests.league.people import GAME
@@ -33,7 +33,7 @@ def outside(world: World, **settings: Any) -> tuple[int, person.Person, int]:
 
 def team_bot(world: World, member: person.Person, team_id: int) -> int:
     _, bot_id = world.bot(owner=member)
-    world.write(bot_changes.change_bot, member, bot_id, team_id=team_id)
+    world.write(participation.change_bot, member, bot_id, team_id=team_id)
     return bot_id
 
 
@@ -109,7 +109,7 @@ def test_a_member_who_joins_while_the_teams_bot_enters_is_counted(world: World, 
 def test_a_season_for_teams_admits_only_bots_of_teams(world: World) -> None:
     season_id, owner, bot_id = outside(world, teams_only=True)
     assert "teams" in world.refused(errors.NotAdmitted, entries.enter, owner, season_id, bot_id)
-    world.write(bot_changes.change_bot, owner, bot_id, team_id=world.write(teams.create_team, owner, "lovelace").id)
+    world.write(participation.change_bot, owner, bot_id, team_id=world.write(teams.create_team, owner, "lovelace").id)
     world.write(entries.enter, owner, season_id, bot_id)
 
 

@@ -16,7 +16,7 @@ from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.service.course.schedule import go_on, has_unplayed, low_after, runs_low
 from deadheat.league.service.evaluations import beginning, playing
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.rankings.results import season_log
+from deadheat.league.service.rankings.ranking import season_log
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.rulings.closing import close_account
 from deadheat.league.service.rulings.rulings import rejudge_match, restore_match, void_match
@@ -24,7 +24,7 @@ from deadheat.league.service.seasons import absence
 from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.service.series import capacity
 from deadheat.league.service.views import contests, forecasts, matches
-from deadheat.league.service.views.decisions import decisions
+from deadheat.league.service.views.voids import decisions
 from deadheat.league.tables import Contest, ContestPlayer, Match, Notice, Pair, Season, Series
 from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.league.words import NoticeKind

@@ -22,10 +22,10 @@ from deadheat.league.service.jobs import exhibiting, exhibitions, sweep
 from deadheat.league.service.jobs.exhibiting import EXHIBITIONS, ExhibitionJob
 from deadheat.league.service.jobs.exhibitions import Table
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.rulings import operators
-from deadheat.league.service.seasons import bot_changes, entries, seasons
+from deadheat.league.service.rulings import closing
+from deadheat.league.service.seasons import entries, participation, seasons
 from deadheat.league.service.series import carrying_out, hosts
-from deadheat.league.service.views.news import ready_bots
+from deadheat.league.service.views.overview import ready_bots
 from deadheat.league.states import JobState, SeasonState
 from deadheat.league.tables import RatingPoint
 from tests.league.ground import settings
@@ -172,9 +172,9 @@ def test_people_play_no_version_that_has_not_played_and_no_bot_that_is_closed_to
     world.write(entries.enter, owner, season_id, bot_id, 1)
     assert version() == 2, "it has played"
     for plays_people, found in ((False, None), (True, 2)):
-        world.write(bot_changes.change_bot, owner, bot_id, plays_people=plays_people)
+        world.write(participation.change_bot, owner, bot_id, plays_people=plays_people)
         assert version() == found
-    world.refused(NotFound, bot_changes.change_bot, world.boss, bot_id, plays_people=False)
+    world.refused(NotFound, participation.change_bot, world.boss, bot_id, plays_people=False)
 
 
 def test_a_version_that_waits_for_a_season_or_at_a_gate_meets_no_people(world: World) -> None:
@@ -729,7 +729,7 @@ def test_a_persons_time_stands_still_while_the_database_is_away(world: World) ->
 
 def test_people_play_against_a_house_bot_without_a_season(world: World) -> None:
     person = world.author()
-    for owner, may in ((world.author(), False), (world.write(operators.house), True)):
+    for owner, may in ((world.author(), False), (world.write(closing.house), True)):
         bot_id = world.write(create_bot, owner, GAME, "greedy").id
         world.version(owner, bot_id)
         assert (bot_id in [bot.bot_id for bot in world.read(ready_bots, GAME, 10)]) is may

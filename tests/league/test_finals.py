@@ -14,7 +14,7 @@ from deadheat.league.ratings import Prior, RatingConfig, rate
 from deadheat.league.service.course.finals import divisions as fields
 from deadheat.league.service.course.finals import finals_progress
 from deadheat.league.service.ground import audit, steps
-from deadheat.league.service.rankings import publishing, ranking, recount, results, standings
+from deadheat.league.service.rankings import ranking, standings
 from deadheat.league.service.rulings.rulings import rejudge_match
 from deadheat.league.service.seasons import absence, divisions, seasons
 from deadheat.league.service.series.capacity import OPEN_SERIES
@@ -93,8 +93,8 @@ def test_a_season_from_its_ladder_to_its_published_standings(world: World) -> No
     met = pairings(world, season_id)
     assert Counter(pair for _, pair in met) == {frozenset({1, 3}): 1, frozenset({1, 5}): 1, frozenset({3, 5}): 1}
     assert {number for number, _ in met} == {1, 2, 3}
-    assert world.write(publishing.seasons_to_publish) == [season_id]
-    assert world.write(publishing.publish, season_id)
+    assert world.write(standings.seasons_to_publish) == [season_id]
+    assert world.write(standings.publish, season_id)
     board = world.read(standings.leaderboard, season_id)
     assert world.read(seasons.season_info, season_id).log_sha256 == board.log_sha256
     assert world.read(audit.first_broken) is None
@@ -223,7 +223,7 @@ def test_finalists_whose_matches_we_failed_to_play_come_after_those_who_played(w
     world.rank(season_id)
     found = world.ranking(season_id)
     assert [(row["version_id"], row["rank"], row["games"]) for row in found] == [(3, 1, 2), (2, 2, 2), (1, 3, 40)]
-    assert world.read(recount.recount, season_id).same
+    assert world.read(standings.recount, season_id).same
 
 
 def test_what_finals_of_their_own_say_is_not_carried_into_the_next_season(world: World) -> None:
@@ -233,10 +233,10 @@ def test_what_finals_of_their_own_say_is_not_carried_into_the_next_season(world:
     )
     play(world, season_id, (3, 2, 1))
     play_finals(world, season_id, (2, 3, 1))
-    assert world.write(publishing.publish, season_id)
+    assert world.write(standings.publish, season_id)
     before = {row["bot_id"]: row for row in world.ranking(season_id)}
     alike = world.read(ranking.ranking, season_id)
-    everything = rate(world.read(results.season_log, season_id), RatingConfig(), dict.fromkeys("123", Prior()))
+    everything = rate(world.read(ranking.season_log, season_id), RatingConfig(), dict.fromkeys("123", Prior()))
     assert {row["bot_id"]: row for row in alike.standings["rows"]} == before
     expected = {int(entry.player): (entry.elo, entry.se) for entry in everything.entries}
     following = world.write(seasons.create_season, world.boss, name="next", previous_id=season_id).id

@@ -14,7 +14,7 @@ from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.pairing.notation import stages
 from deadheat.league.pairing.tournament import Form
 from deadheat.league.records.entries import Waiting
-from deadheat.league.records.forecasts import ForecastEvaluation
+from deadheat.league.records.seasons import ForecastEvaluation
 from deadheat.league.service.evaluations.beginning import set_timetable
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.absence import withdraw
@@ -35,8 +35,7 @@ from deadheat.league.service.series.pace import (
     tournaments,
     warnings,
 )
-from deadheat.league.service.views.forecasts import season_forecast
-from deadheat.league.service.views.waiting import NOT_LATELY, NOTHING_PLAYED, waiting
+from deadheat.league.service.views.forecasts import NOT_LATELY, NOTHING_PLAYED, season_forecast, waiting
 from deadheat.league.states import FinalsFormat, JobState, Precedence, SeasonState
 from deadheat.league.tables import Series
 from deadheat.league.timetable import DeclaredEvaluation

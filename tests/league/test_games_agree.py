@@ -11,8 +11,8 @@ import pytest
 from deadheat.engine.games import folder
 from deadheat.league.jobs import Host
 from deadheat.league.service.jobs import builds, exhibiting, exhibitions
-from deadheat.league.service.rankings import honesty, standings
-from deadheat.league.service.rankings import recount as league_recount
+from deadheat.league.service.rankings import standings
+from deadheat.league.service.rankings import standings as league_recount
 from deadheat.league.service.series import games, hosts, turns
 from deadheat.league.states import JobState
 from deadheat.league.tables import Series
@@ -107,7 +107,7 @@ def test_the_rules_that_were_played_are_told_with_the_season_and_its_rankings(wo
         world.clock.turn(60)
     with world.db.transaction() as session:
         assert standings.refit(session, season_id)
-        found = {row.season_id: row.rules for row in honesty.honesty(session)}
+        found = {row.season_id: row.rules for row in standings.honesty(session)}
         board = standings.leaderboard(session, season_id)
         recount = league_recount.recount(session, season_id)
     assert [version for version, _ in found[season_id]] == [1, 2]
@@ -120,4 +120,4 @@ def test_the_rules_that_were_played_are_told_with_the_season_and_its_rankings(wo
 def test_matches_that_nobody_could_play_say_nothing_of_the_rules(world: World) -> None:
     season_id = world.season(2)
     assert world.finish(world.claimed(world.tick()[0]), abandoned)
-    assert [row.rules for row in world.read(honesty.honesty) if row.season_id == season_id] == [()]
+    assert [row.rules for row in world.read(standings.honesty) if row.season_id == season_id] == [()]

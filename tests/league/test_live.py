@@ -13,7 +13,7 @@ from deadheat.league.jobs import Failure, SeriesJob
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.series import live
 from deadheat.league.service.series.live import Watched
-from deadheat.league.service.views.news import running_series
+from deadheat.league.service.views.overview import running_series
 from deadheat.league.states import JobState, MatchState
 from deadheat.league.tables import LiveMatch
 from tests.league.outcomes import void

@@ -8,13 +8,13 @@ import pytest
 from sqlmodel import Session, col, select
 
 from deadheat.league.pairing.duel import Duel
-from deadheat.league.records.people import Notice as NoticeInfo
+from deadheat.league.records.bots import Notice as NoticeInfo
 from deadheat.league.service.duels import requests
 from deadheat.league.service.jobs.builds import BuildOutcome, finish_build
 from deadheat.league.service.people import notices, teams
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings import appeals, closing
-from deadheat.league.service.seasons import absence, admission, bot_changes, entries, seasons
+from deadheat.league.service.seasons import absence, admission, entries, participation, seasons
 from deadheat.league.states import SeasonState
 from deadheat.league.tables import BotVersion, Entry, Match, Notice, Season, User
 from deadheat.league.words import NoticeKind
@@ -49,7 +49,7 @@ def test_the_whole_team_is_told_how_a_build_ended_and_once(world: World) -> None
     team = world.team(ada, bob)
     world.write(teams.invite_to_team, ada, team, "carl")
     _, bot_id = world.bot("swift", owner=ada)
-    world.write(bot_changes.change_bot, ada, bot_id, team_id=team)
+    world.write(participation.change_bot, ada, bot_id, team_id=team)
     version_id = world.upload(bob, bot_id)
     job = world.building(version_id)
     broken = BuildOutcome(None, "It does not compile.", "log")

@@ -12,17 +12,16 @@ from sqlmodel import col, select
 from deadheat.league import errors
 from deadheat.league.jobs import MatchJob, MatchOutcome
 from deadheat.league.pairing.duel import Duel
-from deadheat.league.records.challenges import AskedChallenge
-from deadheat.league.records.entries import Entry
+from deadheat.league.records.entries import AskedChallenge, Entry
 from deadheat.league.service.duels import panels, requests
 from deadheat.league.service.jobs import exhibitions
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.people import notices, person
 from deadheat.league.service.rulings.rulings import void_match
-from deadheat.league.service.seasons import absence, bot_changes, entries, seasons
+from deadheat.league.service.seasons import absence, entries, participation, seasons
 from deadheat.league.service.series.turns import claim_next_series
 from deadheat.league.service.views import former as views
-from deadheat.league.service.views.waiting import AT_PANEL, waiting
+from deadheat.league.service.views.forecasts import AT_PANEL, waiting
 from deadheat.league.states import ContestState, JobState, Purpose, SeasonState
 from deadheat.league.tables import BotVersion, Match, Participant, Season, Series
 from deadheat.league.tables import Contest as ContestRow
@@ -311,7 +310,7 @@ def test_a_withdrawn_bot_plays_no_panel_until_it_comes_back(entered: Contest) ->
 
 
 def test_a_bot_of_the_panel_that_cannot_play_is_left_out_and_the_minimum_is_less(contest: Contest) -> None:
-    contest.world.write(bot_changes.change_bot, contest.house, contest.panel[0], retired=True)
+    contest.world.write(participation.change_bot, contest.house, contest.panel[0], retired=True)
     contest.enter()
     assert len(contest.planned()) == 1
     (run,) = contest.runs()
@@ -320,7 +319,7 @@ def test_a_bot_of_the_panel_that_cannot_play_is_left_out_and_the_minimum_is_less
 
 def test_a_panel_that_cannot_play_keeps_nobody_out(contest: Contest) -> None:
     for bot_id in contest.panel:
-        contest.world.write(bot_changes.change_bot, contest.house, bot_id, retired=True)
+        contest.world.write(participation.change_bot, contest.house, bot_id, retired=True)
     contest.enter()
     contest.world.tick()
     assert contest.states() == ["passed"]

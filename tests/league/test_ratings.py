@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deadheat.league.ratings import ELO_PER_NAT, NoRating, Prior, RatingConfig, RatingTable, carried, rate
-from deadheat.league.ratings.threads import _threads, one_thread
+from deadheat.league.ratings.linear import _threads, one_thread
 from deadheat.league.states import Ranks
 from tests.lanes import examples
 from tests.league.logs import Line, duels, log

@@ -9,7 +9,7 @@ import pytest
 
 from deadheat.league.ratings import ELO_PER_NAT, Place, Prior, RatingConfig, RatingTable, performances, rate
 from deadheat.league.ratings.errors import ESTABLISHED_GAMES
-from deadheat.league.ratings.places import places_of
+from deadheat.league.ratings.table import places_of
 from deadheat.league.states import Ranks
 from tests.league.logs import Drawn, Line, drawn_duels, drawn_tables, duel_ranks, duels, log
 

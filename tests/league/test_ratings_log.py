@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deadheat.league.ratings import ELO_PER_NAT, Games, Log, RatingConfig, RatingTable, log_of, rate
-from deadheat.league.ratings.jsonl import MOST_LINE_BYTES, MOST_PLAYERS, BadLine, read
+from deadheat.league.ratings.log import MOST_LINE_BYTES, MOST_PLAYERS, BadLine, read
 from deadheat.league.ratings.quality import Fit
 from deadheat.league.states import Ranks
 from tests.lanes import examples

@@ -10,7 +10,7 @@ from sqlmodel import col, select
 
 from deadheat.league import errors
 from deadheat.league.ratings import RatingConfig
-from deadheat.league.service.rankings import recount as league_recount
+from deadheat.league.service.rankings import standings as league_recount
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.seasons.seasons import edit_season
 from deadheat.league.states import FinalsLog

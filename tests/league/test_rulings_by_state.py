@@ -22,13 +22,12 @@ from deadheat.league.service.ground.audit import audit_log, first_broken
 from deadheat.league.service.jobs import exhibiting, exhibitions
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import invite_to_team, join_team
-from deadheat.league.service.rankings.publishing import publish
-from deadheat.league.service.rankings.standings import leaderboard, refit
-from deadheat.league.service.rulings import appeals, closing, impartiality, operators, rulings
+from deadheat.league.service.rankings.standings import leaderboard, publish, refit
+from deadheat.league.service.rulings import appeals, closing, rulings
 from deadheat.league.service.rulings import appeals as league_appeals
 from deadheat.league.service.rulings.appeals import appealable, open_appeal
 from deadheat.league.service.rulings.rulings import rejudge_match, restore_match, void_match
-from deadheat.league.service.seasons import bot_changes, entries, seasons
+from deadheat.league.service.seasons import entries, participation, seasons
 from deadheat.league.service.seasons.absence import disqualify, reinstate
 from deadheat.league.service.views.matches import match_detail, matches
 from deadheat.league.states import IN_PLAY, AppealState, FinalsFormat, MatchState, Purpose, Role, SeasonState
@@ -268,7 +267,7 @@ class Judged:
             self.bots.append(bot_id)
             if teamed and owner is self.author:
                 self.team = world.team(owner)
-                world.write(bot_changes.change_bot, owner, bot_id, team_id=self.team)
+                world.write(participation.change_bot, owner, bot_id, team_id=self.team)
             world.write(entries.enter, owner, self.season, bot_id)
         job = world.claimed()
         assert world.finish(job)
@@ -277,7 +276,7 @@ class Judged:
 
     def organiser(self, name: str = "carol") -> Person:
         person = self.world.author(name)
-        self.world.write(operators.set_role, name, Role.ORGANISER)
+        self.world.write(closing.set_role, name, Role.ORGANISER)
         return Person(person.id, name, Role.ORGANISER)
 
     def said(self) -> list[dict[str, Any]]:
@@ -309,7 +308,7 @@ def test_the_only_organiser_decides_and_everyone_is_told(judged: Judged) -> None
     assert judged.world.write(rulings.void_match, judged.boss, judged.match, "mine")
     for record in judged.said()[:2]:
         assert record["own_bot"] is True
-        assert record["remark"] == impartiality.ALONE
+        assert record["remark"] == rulings.ALONE
 
 
 def test_an_organiser_whose_account_is_closed_is_no_other_one(judged: Judged) -> None:

@@ -12,9 +12,9 @@ from deadheat.api.pages.pictures.timelines import LATE_MS, timelines
 from deadheat.engine.core import NS_PER_S
 from deadheat.league.errors import NotAllowed
 from deadheat.league.jobs import MatchOutcome
-from deadheat.league.service.rulings.operators import OPERATOR
+from deadheat.league.service.rulings.closing import OPERATOR
 from deadheat.league.service.series.hosts import host_seen
-from deadheat.league.service.views.samples import KEPT, Moment, Ran, samples, take_sample
+from deadheat.league.service.views.queues import KEPT, Moment, Ran, samples, take_sample
 from deadheat.league.tables import Sample
 from tests.league.outcomes import void, won
 from tests.league.world import World

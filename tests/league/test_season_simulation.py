@@ -18,8 +18,8 @@ from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import first_broken
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.rankings import publishing, standings
-from deadheat.league.service.rulings import held, rulings
+from deadheat.league.service.rankings import standings
+from deadheat.league.service.rulings import rulings
 from deadheat.league.service.seasons import absence, divisions, seasons
 from deadheat.league.service.seasons import entries as league_entries
 from deadheat.league.service.seasons.entries import Gate, enter
@@ -119,11 +119,11 @@ class Chaos:
         with self.world.db.transaction() as session:
             self.known += sweep(session)[SERIES]
             hosts.record_check(session, self.world.host, {}, (), 0)  # the machine's engine has recovered
-            due, over = standings.seasons_to_refit(session), publishing.seasons_to_publish(session)
+            due, over = standings.seasons_to_refit(session), standings.seasons_to_publish(session)
         for season_id in due:
             self.world.write(standings.refit, season_id)
         for season_id in over:
-            self.world.write(publishing.publish, season_id)
+            self.world.write(standings.publish, season_id)
 
     def upload(self) -> None:
         owner, bot_id = self.chance.choice(self.bots)
@@ -147,14 +147,14 @@ class Chaos:
 
     def answer(self) -> None:
         """Let an organiser decide about a match that failed too often."""
-        found = self.world.read(held.held_matches, self.world.boss)
+        found = self.world.read(rulings.held_matches, self.world.boss)
         if found:
             match_id, loser = self.chance.choice(found).id, self.chance.randrange(2)
             verb: Callable[[Session], object] = self.chance.choice(
                 [
                     lambda session: rulings.rejudge_match(session, self.world.boss, match_id, "chaos"),
-                    lambda session: held.decide_match(session, self.world.boss, match_id, loser, "chaos"),
-                    lambda session: held.leave_match(session, self.world.boss, match_id, "chaos"),
+                    lambda session: rulings.decide_match(session, self.world.boss, match_id, loser, "chaos"),
+                    lambda session: rulings.leave_match(session, self.world.boss, match_id, "chaos"),
                 ]
             )
             self.try_to(lambda session, *_: verb(session))

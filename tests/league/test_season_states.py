@@ -17,7 +17,7 @@ from deadheat.league.records.seasons import Season as SeasonInfo
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.jobs import builds, sweep
-from deadheat.league.service.rankings import publishing, standings
+from deadheat.league.service.rankings import standings
 from deadheat.league.service.seasons import entries, seasons
 from deadheat.league.states import Admission, FinalsFormat, Ranks, SeasonState
 from deadheat.league.tables import RatingSnapshot
@@ -227,14 +227,14 @@ def test_standings_are_published_when_the_last_series_has_ended(world: World) ->
     season_id = world.season(3)
     job = world.claimed(world.tick()[0])
     world.set_state(season_id, S.CLOSED, force=True)
-    assert world.read(publishing.seasons_to_publish) == []
-    assert not world.write(publishing.publish, season_id)
+    assert world.read(standings.seasons_to_publish) == []
+    assert not world.write(standings.publish, season_id)
     assert info(world, season_id).published_at is None
     assert world.finish(job)
-    assert world.read(publishing.seasons_to_publish) == [season_id]
-    assert world.write(publishing.publish, season_id)
-    assert world.read(publishing.seasons_to_publish) == []
-    assert not world.write(publishing.publish, season_id)
+    assert world.read(standings.seasons_to_publish) == [season_id]
+    assert world.write(standings.publish, season_id)
+    assert world.read(standings.seasons_to_publish) == []
+    assert not world.write(standings.publish, season_id)
     found = info(world, season_id)
     board = world.read(standings.leaderboard, season_id)
     assert world.read(audit_log)[0].action == "season-published"
@@ -250,9 +250,9 @@ def test_a_series_that_was_lost_after_the_close_is_played_before_the_standings_a
     world.set_state(season_id, S.CLOSED, force=True)
     world.clock.turn(world.settings.lease_seconds + 1)
     world.write(sweep.sweep)
-    assert world.read(publishing.seasons_to_publish) == []
+    assert world.read(standings.seasons_to_publish) == []
     assert world.finish(world.claimed(first))
-    assert world.read(publishing.seasons_to_publish) == [season_id]
+    assert world.read(standings.seasons_to_publish) == [season_id]
 
 
 SECOND_EDITION = """

@@ -11,8 +11,7 @@ from deadheat.league.config import MOST_UNSETTLING, SETTLED_SECONDS
 from deadheat.league.pairing.separation import SETTLED, is_settled
 from deadheat.league.service.course.schedule import has_unplayed
 from deadheat.league.service.rankings import standings
-from deadheat.league.service.views.forecasts import season_forecast
-from deadheat.league.service.views.waiting import waiting
+from deadheat.league.service.views.forecasts import season_forecast, waiting
 from deadheat.league.tables import Season, Series
 from tests.league.outcomes import lower_wins
 from tests.league.world import World

@@ -12,7 +12,7 @@ from deadheat.league.errors import BadSetting, WrongState
 from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.service.course.schedule import go_on
 from deadheat.league.service.evaluations import beginning
-from deadheat.league.service.rulings import held, rulings
+from deadheat.league.service.rulings import rulings
 from deadheat.league.service.seasons import absence, seasons
 from deadheat.league.service.series.carrying_out import finish_series
 from deadheat.league.service.views import contests
@@ -145,7 +145,7 @@ def test_a_held_match_holds_the_stage_up_no_more_than_its_replacement(world: Wor
     (pairing,) = pairings(world, stage.id)
     assert (pairing.first_points, pairing.second_points) == (0.0, 0.0), "nobody gains by it"
     assert finals_places(world) == {1: 1, 2: 2}
-    assert len(world.read(held.held_matches, world.boss)) >= 1
+    assert len(world.read(rulings.held_matches, world.boss)) >= 1
     assert world.row(Season, season_id).state is SeasonState.FINALS, "an organiser decides what is held"
 
 

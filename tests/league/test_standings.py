@@ -13,9 +13,10 @@ from deadheat.league import errors
 from deadheat.league.config import REFIT_SECONDS
 from deadheat.league.jobs import MatchJob, MatchOutcome
 from deadheat.league.ratings import RatingConfig
-from deadheat.league.ratings.jsonl import read
+from deadheat.league.ratings.log import read
 from deadheat.league.service.ground.steps import touch_log
-from deadheat.league.service.rankings import history, recount, results
+from deadheat.league.service.rankings import history, ranking
+from deadheat.league.service.rankings import standings as recount
 from deadheat.league.service.rankings.standings import leaderboard, newest_snapshot, refit, seasons_to_refit
 from deadheat.league.service.seasons.seasons import create_season
 from deadheat.league.states import JobState, Ranks
@@ -170,7 +171,7 @@ def test_matches_that_share_their_dice_are_a_group_of_the_log(world: World) -> N
     with world.db.transaction() as session:
         first, second, *_ = session.exec(select(Match).order_by(col(Match.id))).all()
         second.seed, second.commitment = first.seed, first.commitment
-    log = world.read(results.season_log, season_id)
+    log = world.read(ranking.season_log, season_id)
     assert log.groups == (first.commitment,)
     (tables,) = log.tables
     assert sorted(tables.groups.repeat(tables.counts).tolist()) == [-1, -1, 0, 0]
@@ -190,7 +191,7 @@ def test_tables_of_three_have_a_second_column_and_their_deals_are_groups(world: 
     assert first["wins"] + first["draws"] + first["losses"] == first["games"] * (2 if ranks is Ranks.PLACEMENT else 1)
     assert world.read(leaderboard, season_id).config["ranks"] == ranks.value
     assert world.read(recount.recount, season_id).same
-    log = world.read(results.season_log, season_id)
+    log = world.read(ranking.season_log, season_id)
     (tables,) = log.tables
     assert np.bincount(tables.groups, tables.counts).tolist() == [3] * (log.games // 3)
 
@@ -199,7 +200,7 @@ def test_the_log_of_a_season_is_that_of_its_lines(world: World) -> None:
     """The log's players are the ids of versions, and its ranks are in order of seat."""
     season_id = world.season(3, series_length=3, games_per_pair=3)
     world.play_all()
-    log = world.read(results.season_log, season_id)
+    log = world.read(ranking.season_log, season_id)
     seats: dict[int, list[tuple[str, int]]] = {}
     seated = select(Participant.match_id, Participant.version_id, Participant.rank).order_by(col(Participant.seat))
     for match_id, version_id, rank in world.rows(seated):
@@ -233,6 +234,6 @@ def test_an_unknown_season_has_no_leaderboard(world: World) -> None:
 
 def test_a_season_without_a_ranking_has_an_empty_leaderboard(world: World) -> None:
     season_id = world.season(0)
-    assert world.read(results.season_log, season_id).games == 0
+    assert world.read(ranking.season_log, season_id).games == 0
     found = standings(world, season_id)
     assert (found["rows"], found["unranked"], found["totals"], found["pairs"]) == ([], [], None, None)

@@ -13,10 +13,10 @@ from sqlmodel import Session
 from deadheat.league.jobs import SeriesJob
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.rankings.standings import refit
-from deadheat.league.service.rulings import appeals, held
+from deadheat.league.service.rulings import appeals, rulings
 from deadheat.league.service.seasons.seasons import seasons
 from deadheat.league.service.series import carrying_out, turns
-from deadheat.league.service.views import decisions, voids
+from deadheat.league.service.views import voids
 from deadheat.league.states import SeasonState
 from tests.league.ground import settings
 from tests.league.world import World
@@ -88,9 +88,9 @@ def test_a_sweep_and_the_desk_read_large_tables_by_their_indexes(tmp_path: Path)
         event.listen(use(Session.get_bind), "before_cursor_execute", lambda *given: asked.append(given[2:4]))
     world.write(sweep)
     with world.db.reading() as session:
-        decisions.decisions(session, world.boss, seasons(session))
-        held.held_by_game(session)
-        held.held_matches(session, world.boss, 50)
+        voids.decisions(session, world.boss, seasons(session))
+        rulings.held_by_game(session)
+        rulings.held_matches(session, world.boss, 50)
         voids.flagged_voids(session, world.boss, [1])
         appeals.waiting_appeals(session, world.boss, after=0, limit=50)
         scanned = {

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deadheat.league.service.ground.storable import MOST_DETAIL, evidence_json, storable, storable_tail, storable_word
+from deadheat.league.service.ground.steps import MOST_DETAIL, evidence_json, storable, storable_tail, storable_word
 from deadheat.league.tables import MOST_WORD, Attempt, Exhibition, LatencySummary, Participant
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))

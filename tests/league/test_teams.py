@@ -8,12 +8,12 @@ import pytest
 from sqlmodel import Session
 
 from deadheat.league import errors
-from deadheat.league.records.people import Team
+from deadheat.league.records.bots import Team
 from deadheat.league.service.bots.bots import bot_info, bots_of, build_log, create_bot, own_bot
 from deadheat.league.service.people import teams
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.seasons.bot_changes import change_bot
 from deadheat.league.service.seasons.entries import enter
+from deadheat.league.service.seasons.participation import change_bot
 from deadheat.league.service.views.matches import endings, matches
 from tests.league.people import GAME
 from tests.league.refusals import refused

@@ -15,13 +15,13 @@ from sqlmodel import Session, delete, select
 from deadheat.league.causes import Cause
 from deadheat.league.database import now
 from deadheat.league.jobs import Latency, MatchJob, MatchOutcome
-from deadheat.league.records.timeouts import Late, Over, Timeouts, Whose
+from deadheat.league.records.matches import Late, Over, Timeouts, Whose
 from deadheat.league.service.rankings.standings import newest_snapshot, stored_ranking
 from deadheat.league.service.rulings.rulings import rejudge_match, restore_match, void_match
 from deadheat.league.service.series.deadlines import MINUTES_KEPT
 from deadheat.league.service.series.dropping import drop_waiting
 from deadheat.league.service.views.matches import matches
-from deadheat.league.service.views.samples import take_sample
+from deadheat.league.service.views.queues import take_sample
 from deadheat.league.service.views.timeouts import timeouts
 from deadheat.league.states import MatchState, SeasonState, Span
 from deadheat.league.tables import Attempt, DeadlineCount, Machine, Match, ResponseTimes

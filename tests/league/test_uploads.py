@@ -15,13 +15,12 @@ from deadheat.league.blobs import Blobs
 from deadheat.league.errors import BadUpload
 from deadheat.league.jobs import Failure
 from deadheat.league.service.bots import bots as league_bots
-from deadheat.league.service.bots.bots import Upload, create_bot, may_upload
+from deadheat.league.service.bots.bots import Upload, accept, create_bot, may_upload
 from deadheat.league.service.jobs.builds import BuildJob, BuildOutcome, claim_next_build, finish_build, give_back_build
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.states import SeasonState
 from deadheat.league.tables import BotVersion
-from deadheat.league.uploads import accept
 from tests.league.ground import settings
 from tests.league.people import GAME, SHA
 from tests.league.world import World

@@ -13,12 +13,18 @@ from deadheat.league import errors
 from deadheat.league.errors import AccountClosed, BadSetting, BadToken, NameTaken, NotAllowed, NotInvited, WrongState
 from deadheat.league.service.bots.bots import active, bot_info
 from deadheat.league.service.ground.audit import SYSTEM
-from deadheat.league.service.people import access, newcomers, teams, users
+from deadheat.league.service.people import access, teams, users
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.rulings import closing, operators
-from deadheat.league.service.rulings.closing import ban, close_account, ended_accounts, reopen
-from deadheat.league.service.rulings.operators import ensure_organiser, set_role
-from deadheat.league.service.seasons import bot_changes, entries
+from deadheat.league.service.rulings import closing
+from deadheat.league.service.rulings.closing import (
+    ban,
+    close_account,
+    ended_accounts,
+    ensure_organiser,
+    reopen,
+    set_role,
+)
+from deadheat.league.service.seasons import entries, participation
 from deadheat.league.states import Absence, MatchState, NewcomerRule, Role, SeasonState, TokenKind
 from deadheat.league.tables import AbsentEntry, AuditRecord, Bot, Match, Participant, Token, User
 from tests.league.ground import settings
@@ -154,7 +160,7 @@ def bans(session: Session, person: Person) -> None:
 
 
 def bans_by_hand(session: Session, person: Person) -> None:
-    closing.ban(session, operators.OPERATOR, person.name, "wrote insults")
+    closing.ban(session, closing.OPERATOR, person.name, "wrote insults")
 
 
 def test_a_list_of_bots_does_not_read_all_accounts(tmp_path: Path) -> None:
@@ -220,7 +226,7 @@ def test_a_frozen_season_that_opens_again_is_left_then(world: World, retires: bo
     owner, bot_id = world.entrant(season_id)
     world.set_state(season_id, SeasonState.FROZEN)
     if retires:
-        world.write(bot_changes.change_bot, owner, bot_id, retired=True)
+        world.write(participation.change_bot, owner, bot_id, retired=True)
     else:
         world.write(close_account, owner)
     world.set_state(season_id, SeasonState.OPEN)
@@ -235,7 +241,7 @@ def test_a_team_goes_on_without_its_captain_and_keeps_its_bots(world: World) -> 
     ada, bob = world.author("ada"), world.author("bob")
     _, bot_id = world.bot(owner=ada)
     team_id = world.team(ada, bob)
-    world.write(bot_changes.change_bot, ada, bot_id, team_id=team_id)
+    world.write(participation.change_bot, ada, bot_id, team_id=team_id)
     world.write(entries.enter, bob, season, bot_id)
     world.write(close_account, ada)
     assert world.rows(select(AbsentEntry)) == []
@@ -260,7 +266,7 @@ def test_an_organiser_chooses_the_rule_for_sign_ups(world: World) -> None:
         world.write(users.sign_up, name, PASSWORD, code)
 
     def ruled(rule: NewcomerRule, code: str = "") -> None:
-        world.write(newcomers.set_newcomer_rule, world.boss, rule, code)
+        world.write(users.set_newcomer_rule, world.boss, rule, code)
 
     signs_up("first")
     ruled(NewcomerRule.CODE, "tea & scones")
@@ -273,5 +279,5 @@ def test_an_organiser_chooses_the_rule_for_sign_ups(world: World) -> None:
     signs_up("third")
     refused(BadSetting, ruled, NewcomerRule.CODE)
     with world.db.transaction() as session:
-        refused(NotAllowed, newcomers.set_newcomer_rule, session, Person(2, "first", Role.AUTHOR), NewcomerRule.OPEN)
+        refused(NotAllowed, users.set_newcomer_rule, session, Person(2, "first", Role.AUTHOR), NewcomerRule.OPEN)
         assert "scones" not in "".join(session.exec(select(AuditRecord.data)))

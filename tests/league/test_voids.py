@@ -9,9 +9,8 @@ from deadheat.league.errors import BadSetting, NotAllowed, Unsettled, WrongState
 from deadheat.league.jobs import Failure, Host, SeriesJob
 from deadheat.league.records.rulings import VersionVoids
 from deadheat.league.service.ground.audit import audit_log
-from deadheat.league.service.rankings import publishing, standings
-from deadheat.league.service.rulings.held import decide_match, held_matches, leave_match
-from deadheat.league.service.rulings.rulings import rejudge_match, void_match
+from deadheat.league.service.rankings import standings
+from deadheat.league.service.rulings.rulings import decide_match, held_matches, leave_match, rejudge_match, void_match
 from deadheat.league.service.series.carrying_out import claim_series, finish_series
 from deadheat.league.service.series.hosts import due_check, host_arrives, host_seen, record_check
 from deadheat.league.service.series.turns import turn_away_series
@@ -201,9 +200,9 @@ def test_nothing_is_published_while_a_match_of_a_closed_season_is_held(world: Wo
     (match,) = world.rows(ALL)
     world.set_state(match.season_id, SeasonState.CLOSED, force=True)
     assert world.finish(again, [void(again.matches[0], seat=0)])
-    assert world.write(publishing.seasons_to_publish) == []
+    assert world.write(standings.seasons_to_publish) == []
     world.write(decide_match, world.boss, match.id, 0, "its own doing")
-    assert world.write(publishing.seasons_to_publish) == [match.season_id]
+    assert world.write(standings.seasons_to_publish) == [match.season_id]
 
 
 def test_versions_with_equal_shares_of_the_void_attempts_are_not_flagged() -> None:

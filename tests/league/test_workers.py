@@ -8,14 +8,14 @@ from sqlmodel import Session, col, delete, select
 from deadheat.league.jobs import Failure, Host, SeriesJob
 from deadheat.league.records.hosts import Worker
 from deadheat.league.service.bots.bots import versions_of
-from deadheat.league.service.rulings.operators import set_role
+from deadheat.league.service.rulings.closing import set_role
 from deadheat.league.service.series import carrying_out, turns
 from deadheat.league.service.series import hosts as machines
 from deadheat.league.service.series.hosts import host_arrives, host_seen, record_check
 from deadheat.league.service.views import former as views
+from deadheat.league.service.views.forecasts import NOTHING_PLAYED, waiting
 from deadheat.league.service.views.matches import match_detail
-from deadheat.league.service.views.stoppage import stopped
-from deadheat.league.service.views.waiting import NOTHING_PLAYED, waiting
+from deadheat.league.service.views.uncounted import stopped
 from deadheat.league.states import Fitness, JobState, MatchState, Role
 from deadheat.league.tables import Attempt, Match, Series, WorkerHost
 from deadheat.league.words import NoticeKind

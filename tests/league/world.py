@@ -13,7 +13,7 @@ from deadheat.league.jobs import Failure, MatchJob, MatchOutcome, SeriesJob
 from deadheat.league.service.course.schedule import go_on, seasons_going_on
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.rankings.standings import refit
-from deadheat.league.service.rulings.held import leave_match
+from deadheat.league.service.rulings.rulings import leave_match
 from deadheat.league.service.series.carrying_out import SERIES, claim_series, finish_series
 from deadheat.league.states import JobState
 from deadheat.league.tables import Series

@@ -31,7 +31,7 @@ from deadheat.league.service.people.access import look_up
 from deadheat.league.service.people.channels import add_webhook
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.standings import refit
-from deadheat.league.service.rulings.operators import set_role
+from deadheat.league.service.rulings.closing import set_role
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.series.hosts import host_seen, record_check
 from deadheat.league.states import ContestKind, Role, TokenKind

@@ -13,8 +13,14 @@ from deadheat.league.service.bots.bots import Upload, add_version
 from deadheat.league.service.duels.requests import ask
 from deadheat.league.service.jobs import builds, exhibiting, exhibitions
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.rulings.held import decide_match, held_matches, leave_match
-from deadheat.league.service.rulings.rulings import rejudge_match, restore_match, void_match
+from deadheat.league.service.rulings.rulings import (
+    decide_match,
+    held_matches,
+    leave_match,
+    rejudge_match,
+    restore_match,
+    void_match,
+)
 from deadheat.league.service.series.hosts import record_check
 from deadheat.league.states import MatchState, Role
 from deadheat.league.tables import Match

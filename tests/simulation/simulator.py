@@ -42,7 +42,7 @@ from deadheat.league.config import REFIT_SECONDS
 from deadheat.league.jobs import Host
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
-from deadheat.league.service.jobs.kinds import KINDS
+from deadheat.league.service.jobs.sweep import KINDS
 from deadheat.league.service.rankings.standings import seasons_to_refit
 from deadheat.league.service.series import carrying_out, hosts
 from deadheat.league.states import JobState, VersionState

@@ -17,7 +17,7 @@ from deadheat.api.pages.texts.docs import TITLES
 from deadheat.engine.games import GAMES
 from deadheat.league.jobs import MatchJob
 from deadheat.league.service.rankings.standings import refit
-from deadheat.league.service.rulings import closing, operators
+from deadheat.league.service.rulings import closing
 from deadheat.league.service.series.carrying_out import finish_series
 from deadheat.league.service.views.former import evaluations
 from deadheat.league.service.views.matches import match_detail
@@ -43,7 +43,7 @@ class Everything(League):
         super().__init__(planted.site, furnish(planted.site), url)
         self.planted = planted
         self.held = self._held()
-        self.site.world.write(closing.ban, operators.OPERATOR, NAMES["stranger"], "wrote insults")
+        self.site.world.write(closing.ban, closing.OPERATOR, NAMES["stranger"], "wrote insults")
 
     def paths(self, role: str) -> list[str]:
         """Return the pages to visit in that role. Only strangers visit theirs, because others see the same there."""

@@ -18,8 +18,8 @@ from deadheat.games.betris_large.polyominoes import PLACEMENTS, SIDE, bit
 from deadheat.games.yacht_auction.rules import CATEGORIES
 from deadheat.league.service.bots.bots import create_bot
 from deadheat.league.service.jobs import exhibitions
-from deadheat.league.service.jobs.advising import LEASE
 from deadheat.league.service.jobs.builds import BuildOutcome, finish_build
+from deadheat.league.service.jobs.exhibitions import LEASE
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.series.hosts import record_check
 from deadheat.league.states import JobState

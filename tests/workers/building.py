@@ -10,10 +10,9 @@ from pathlib import Path
 
 from sqlmodel import col, select
 
-from deadheat.league.service.bots.bots import add_version, create_bot
+from deadheat.league.service.bots.bots import accept, add_version, create_bot
 from deadheat.league.states import VersionState
 from deadheat.league.tables import Attempt, BotVersion
-from deadheat.league.uploads import accept
 from deadheat.workers.build import build_version
 from tests.league.people import GAME
 from tests.workers.conftest import WorkingWorld

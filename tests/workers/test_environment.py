@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.league.service.bots import environments
-from deadheat.league.service.bots.environments import installed_languages
+from deadheat.league.service.bots import bots
+from deadheat.league.service.bots.bots import installed_languages
 from deadheat.sandbox.box import Limits
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.workers import environment
@@ -43,7 +43,7 @@ def test_bots_that_nothing_confines_have_no_environment(context: Context) -> Non
     context.settings = context.settings.model_copy(update={"sandbox": "local"})
     describe_environment(context)
     with context.database.reading() as session:
-        assert environments.environment(session) is None
+        assert bots.environment(session) is None
 
 
 @pytest.mark.containers

@@ -30,9 +30,8 @@ from deadheat.league.causes import Cause
 from deadheat.league.errors import BlobsAway
 from deadheat.league.jobs import Failure
 from deadheat.league.service.jobs import exhibitions
-from deadheat.league.service.jobs.advising import LEASE, MOST_TRIES, due_advice
 from deadheat.league.service.jobs.exhibiting import ExhibitionJob, claim_next_exhibition, release_exhibition
-from deadheat.league.service.jobs.exhibitions import ExhibitionInfo, Table
+from deadheat.league.service.jobs.exhibitions import LEASE, MOST_TRIES, ExhibitionInfo, Table, due_advice
 from deadheat.league.service.people.person import Person
 from deadheat.league.states import JobState
 from deadheat.league.tables import Exhibition

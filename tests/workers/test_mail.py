@@ -24,8 +24,8 @@ from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, NotFound
 from deadheat.league.locale import catalogue
 from deadheat.league.service.people import channels
+from deadheat.league.service.people.access import ask_for_link
 from deadheat.league.service.people.channels import Link, Parcel
-from deadheat.league.service.people.forgotten import ask_for_link
 from deadheat.league.states import ChannelKind, DeliveryState
 from deadheat.league.tables import Delivery
 from deadheat.workers.context import Context
@@ -45,7 +45,7 @@ class Conversation(socketserver.StreamRequestHandler):
     """One conversation by RFC 5321, with STARTTLS and AUTH PLAIN where the server wants them."""
 
     def handle(self) -> None:
-        server = cast(MailServer, self.server)
+        server = cast("MailServer", self.server)
         if server.mode == "smtps":
             self._encrypt(server)
         self._say("220 here")

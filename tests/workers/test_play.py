@@ -28,7 +28,7 @@ from deadheat.engine.transcript import Transcript
 from deadheat.engine.verdicts import past_deadline
 from deadheat.league.errors import BlobsAway
 from deadheat.league.jobs import SeriesJob
-from deadheat.league.records.timeouts import Over
+from deadheat.league.records.matches import Over
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.series import carrying_out
 from deadheat.league.service.series.carrying_out import SERIES
@@ -36,7 +36,7 @@ from deadheat.league.service.series.hosts import record_check
 from deadheat.league.service.series.rules_played import rules_played
 from deadheat.league.service.views.timeouts import timeouts
 from deadheat.league.states import JobState, MatchState
-from deadheat.league.storage.roles import WORKER
+from deadheat.league.storage.schema import WORKER
 from deadheat.league.tables import Ending, LatencySummary, Match, Participant
 from deadheat.sandbox.arena import Arena, Played
 from deadheat.sandbox.box import SandboxError

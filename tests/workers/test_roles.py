@@ -18,7 +18,7 @@ from deadheat.league.database import Database
 from deadheat.league.records.rulings import AuditRecord
 from deadheat.league.service.ground.audit import audit_log, first_broken, record
 from deadheat.league.states import JobState
-from deadheat.league.storage.roles import HIDDEN, SERVICE, WORKER, WORKERS
+from deadheat.league.storage.schema import HIDDEN, SERVICE, WORKER, WORKERS
 from deadheat.league.verification.fairness import GENESIS, record_sha256
 from deadheat.workers.play import play_series
 from tests.league.conftest import execute, postgres_url  # noqa: F401  a fixture

@@ -24,7 +24,7 @@ from deadheat.league.config import REFIT_SECONDS
 from deadheat.league.database import Database
 from deadheat.league.jobs import Host
 from deadheat.league.service.people import channels, notices
-from deadheat.league.service.rulings.operators import set_role
+from deadheat.league.service.rulings.closing import set_role
 from deadheat.league.service.series.capacity import OPEN_SERIES
 from deadheat.league.service.series.hosts import CANARY_SECONDS, record_check
 from deadheat.league.states import ChannelKind, Role, SeasonState

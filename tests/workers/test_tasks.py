@@ -22,10 +22,10 @@ from deadheat.league.service.ground.life import Life
 from deadheat.league.service.jobs import exhibitions
 from deadheat.league.service.jobs import sweep as league_sweep
 from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
-from deadheat.league.service.jobs.kinds import KINDS
+from deadheat.league.service.jobs.sweep import KINDS
 from deadheat.league.service.rankings import standings
 from deadheat.league.service.rankings.standings import newest_snapshot, refit, seasons_to_refit
-from deadheat.league.service.rulings.held import held_by_game
+from deadheat.league.service.rulings.rulings import held_by_game
 from deadheat.league.service.seasons.seasons import season_progress
 from deadheat.league.service.series import carrying_out
 from deadheat.league.service.series.capacity import OPEN_SERIES

@@ -24,7 +24,7 @@ from deadheat.league.config import Settings
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.jobs.builds import BUILDS
 from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
-from deadheat.league.service.jobs.kinds import KINDS
+from deadheat.league.service.jobs.sweep import KINDS
 
 CONTROL = "control"
 """The queue for everything that is not a job: planning, sweeping, ranking. Each kind of job has its own."""

@@ -16,8 +16,8 @@ from deadheat.engine.language import _, reading
 from deadheat.league.config import Settings
 from deadheat.league.locale import catalogue
 from deadheat.league.service.people import channels
+from deadheat.league.service.people.access import link_query
 from deadheat.league.service.people.channels import Link, Parcel
-from deadheat.league.service.people.forgotten import link_query
 from deadheat.league.service.people.notices import notice_info
 from deadheat.league.states import ChannelKind
 from deadheat.workers.context import Context

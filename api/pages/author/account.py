@@ -25,10 +25,9 @@ from deadheat.engine.language import N_, _, gettext, ngettext
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, NotFound, SignInAgain
 from deadheat.league.service.bots import bots
-from deadheat.league.service.people import access, forgotten, teams, users
-from deadheat.league.service.people.identities import FRESH, has_password, is_linked
-from deadheat.league.service.people.newcomers import newcomer_rule
+from deadheat.league.service.people import access, teams, users
 from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.users import FRESH, has_password, is_linked, newcomer_rule
 from deadheat.league.service.rulings.closing import close_account
 from deadheat.league.states import Scope, TokenKind
 
@@ -309,7 +308,7 @@ def ask(shared: Shared, request: Request, sent: forms.Sent) -> Response:
     name = sent.get("name", "").strip()[:254]
     answer = _ask(shared, asked=True)  # first, so that nothing is counted where no mail is sent
     shared.rates.forgotten(request, name)
-    answer.background = BackgroundTask(shared.change, forgotten.ask_for_link, name)
+    answer.background = BackgroundTask(shared.change, access.ask_for_link, name)
     return answer
 
 
@@ -324,10 +323,10 @@ def reset(shared: Shared, request: Request, sent: forms.Sent) -> Response:
     """Set a new password. Every browser is signed out, and every token ends."""
     shared.rates.sign_up(request)  # counts as a sign-up, because it may be a guess and costs a hash
     body = forms.picked(ResetForm, sent)
-    shared.change(forgotten.reset_password, body.channel, body.until, body.token, body.password)
+    shared.change(access.reset_password, body.channel, body.until, body.token, body.password)
     return forms.onward("/sign-in")
 
 
 def _reset(shared: Services, link: ResetLink, complaint: forms.Complaint | None = None, **_given: Any) -> Response:
-    owner = shared.read(forgotten.owner_of_link, link.channel, link.until, link.token)
+    owner = shared.read(access.owner_of_link, link.channel, link.until, link.token)
     return forms.private(shared, "reset.html", None, complaint, link=link, owner=owner.name)

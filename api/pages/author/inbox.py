@@ -21,8 +21,7 @@ from deadheat.api.services import Services
 from deadheat.league.service.bots.bots import bots_of
 from deadheat.league.service.people import channels, notices
 from deadheat.league.service.people.channels import Link
-from deadheat.league.service.people.identities import has_password
-from deadheat.league.service.people.users import must_still_open
+from deadheat.league.service.people.users import has_password, must_still_open
 from deadheat.league.service.rankings.history import trends
 
 router = APIRouter()

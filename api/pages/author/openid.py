@@ -18,11 +18,10 @@ from deadheat.api.services import Services
 from deadheat.engine.language import N_, _, gettext
 from deadheat.league.database import now
 from deadheat.league.errors import LeagueError, NameTaken, NotFound, ProviderAway, ProviderRefused
-from deadheat.league.service.people import identities
+from deadheat.league.service.people import users
 from deadheat.league.service.people.access import signing_key
-from deadheat.league.service.people.newcomers import check_newcomer
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.people.users import must_be_free, user_named
+from deadheat.league.service.people.users import check_newcomer, must_be_free, user_named
 
 router = APIRouter()
 
@@ -75,7 +74,7 @@ def link(shared: Shared, request: Request, posted: forms.Submitted) -> Response:
 def unlink(shared: Shared, request: Request, posted: forms.Submitted) -> Response:
     provider = _provider(shared)
     confirm(shared, request, posted)
-    shared.change(identities.unlink_identity, posted.visit.person, provider.issuer)
+    shared.change(users.unlink_identity, posted.visit.person, provider.issuer)
     return forms.onward(f"{forms.HOME}#openid")
 
 
@@ -109,10 +108,10 @@ def _enter(shared: Services, request: Request, flow: Flow, subject: str) -> Resp
     issuer, back = _provider(shared).issuer, forms.local_path(flow.back)
     person: Person | None
     with shared.db.transaction() as session:
-        person = identities.person_known_as(session, issuer, subject)
+        person = users.person_known_as(session, issuer, subject)
         if person is None and flow.act == "up":
             name = forms.checked(NewAuthor, {"name": flow.name, "code": flow.code}).name
-            person = identities.sign_up_as(session, name, flow.code, issuer, subject)
+            person = users.sign_up_as(session, name, flow.code, issuer, subject)
     if person is None:
         return account.door(shared, "sign-up", forms.Complaint("openid", 403, gettext(UNKNOWN)), back)
     return begin(shared, request, person, back)
@@ -122,7 +121,7 @@ def _link(shared: Services, visit: forms.Visit | None, began: str, subject: str)
     """Link an identity to the account of the session that began the flow. A new password has ended that session."""
     if visit is None or visit.csrf != began:
         raise ProviderRefused(_("You are not signed in to the account that was to be linked. Sign in and begin again."))
-    shared.change(identities.link_identity, visit.person, _provider(shared).issuer, subject)
+    shared.change(users.link_identity, visit.person, _provider(shared).issuer, subject)
     return forms.onward(f"{forms.HOME}#openid")
 
 

@@ -19,12 +19,17 @@ from deadheat.api.routes import bots as schemas
 from deadheat.api.routes.bots import accept_upload
 from deadheat.api.routes.season.entries import EntryRequest
 from deadheat.api.services import Services
-from deadheat.league.service.bots.bots import bot_info, build_log, may_upload, version_info, versions_of
-from deadheat.league.service.bots.environments import installed_languages
+from deadheat.league.service.bots.bots import (
+    bot_info,
+    build_log,
+    installed_languages,
+    may_upload,
+    version_info,
+    versions_of,
+)
 from deadheat.league.service.seasons.absence import rejoin, withdraw
-from deadheat.league.service.seasons.bot_changes import change_bot
 from deadheat.league.service.seasons.entries import enter, enter_when_ready
-from deadheat.league.service.seasons.participation import participation
+from deadheat.league.service.seasons.participation import change_bot, participation
 from deadheat.league.service.views.contests import at_panels
 from deadheat.league.states import ContestState, VersionState
 from deadheat.sandbox.languages import LANGUAGES

@@ -24,16 +24,14 @@ from deadheat.api.schemas import base
 from deadheat.api.schemas.base import MAX_ID
 from deadheat.api.services import Services
 from deadheat.engine.language import N_, _, gettext
-from deadheat.league.service.people.announcements import announcements
-from deadheat.league.service.people.newcomers import set_newcomer_rule, welcome
+from deadheat.league.service.people.notices import announcements
 from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.users import set_newcomer_rule, welcome
 from deadheat.league.service.rulings.appeals import waiting_appeals
-from deadheat.league.service.rulings.held import decide_match, held_matches, leave_match
-from deadheat.league.service.rulings.rulings import rejudge_match
+from deadheat.league.service.rulings.rulings import decide_match, held_matches, leave_match, rejudge_match
 from deadheat.league.service.seasons.seasons import seasons
-from deadheat.league.service.views.decisions import decisions
 from deadheat.league.service.views.matches import matches_by_id
-from deadheat.league.service.views.voids import flagged_voids
+from deadheat.league.service.views.voids import decisions, flagged_voids
 from deadheat.league.states import IN_PLAY, NewcomerRule
 from deadheat.league.words import Remedy
 

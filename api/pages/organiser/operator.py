@@ -26,18 +26,17 @@ from deadheat.engine.games.folder import problems
 from deadheat.engine.language import N_, _, gettext
 from deadheat.league.database import now
 from deadheat.league.records.hosts import Worker
+from deadheat.league.records.matches import Over as Time
 from deadheat.league.records.rulings import VersionVoids
-from deadheat.league.records.timeouts import Over as Time
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings.closing import ban, ended_accounts, reopen
-from deadheat.league.service.rulings.held import held_by_game
+from deadheat.league.service.rulings.rulings import held_by_game
 from deadheat.league.service.seasons.seasons import names_going_on
 from deadheat.league.service.series.games import games_for
 from deadheat.league.service.series.hosts import hosts_for
-from deadheat.league.service.views import conditions as league_conditions
-from deadheat.league.service.views.queues import Queues, queues
-from deadheat.league.service.views.samples import GAP, Moment, samples
-from deadheat.league.service.views.stoppage import stopped
+from deadheat.league.service.views import queues as league_conditions
+from deadheat.league.service.views.queues import GAP, Moment, Queues, queues, samples
+from deadheat.league.service.views.uncounted import stopped
 from deadheat.league.service.views.voids import flagged_voids
 from deadheat.league.states import Fitness
 

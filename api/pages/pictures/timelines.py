@@ -12,7 +12,7 @@ from deadheat.api.pages import render
 from deadheat.api.pages.pictures.charts import Mark, path
 from deadheat.engine.figures import nice
 from deadheat.engine.language import _
-from deadheat.league.service.views.samples import Moment, Ran
+from deadheat.league.service.views.queues import Moment, Ran
 from deadheat.sandbox.attribution import MAX_STEAL_SHARE
 
 WIDTH, HEIGHT = 360, 120

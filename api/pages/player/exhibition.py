@@ -44,7 +44,7 @@ from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.jobs import exhibitions
 from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
 from deadheat.league.service.jobs.exhibitions import Table
-from deadheat.league.service.views.news import ready_bots
+from deadheat.league.service.views.overview import ready_bots
 from deadheat.league.states import UNFINISHED
 
 FORMS: Mapping[str, Mapping[str, Form]] = Parts("forms", "FORMS")

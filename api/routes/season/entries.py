@@ -23,8 +23,8 @@ from deadheat.league.service.rankings.standings import leaderboard, newest_snaps
 from deadheat.league.service.seasons import entries as league_entries
 from deadheat.league.service.seasons.divisions import assign_division
 from deadheat.league.service.seasons.entries import Gate, entries, entry_info
+from deadheat.league.service.views.forecasts import waiting
 from deadheat.league.service.views.former import challenges
-from deadheat.league.service.views.waiting import waiting
 
 
 class GateRequest(SequentialTest):

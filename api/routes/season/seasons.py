@@ -13,8 +13,7 @@ from deadheat.api.schemas import base
 from deadheat.api.schemas.base import Input, Items, RowId
 from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
-from deadheat.league.records.forecasts import Forecast
-from deadheat.league.records.seasons import Declared, Season, SeasonDetail, Unfinished
+from deadheat.league.records.seasons import Declared, Forecast, Season, SeasonDetail, Unfinished
 from deadheat.league.season_file import MAX_CHARACTERS
 from deadheat.league.service.course import states
 from deadheat.league.service.course.finals import finals_progress
@@ -22,7 +21,7 @@ from deadheat.league.service.course.open_matters import season_unfinished
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations.views import stages_of
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.rankings.publishing import note_archive
+from deadheat.league.service.rankings.standings import note_archive
 from deadheat.league.service.seasons import seasons as league_seasons
 from deadheat.league.service.seasons.admission import invite_to_season, invited_to_season, uninvite_from_season
 from deadheat.league.service.seasons.declared import apply_file, preview_file, season_as_file, season_as_public_file

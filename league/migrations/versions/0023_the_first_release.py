@@ -1,7 +1,5 @@
 """The schema of 0.2.0, the first release, from `0.2.0.sql`, and triggers, which each database spells differently."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from alembic import op

@@ -1,7 +1,5 @@
 """A match keeps the name of each version as its transcript has it, because a bot may be renamed."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

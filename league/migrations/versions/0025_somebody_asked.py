@@ -1,7 +1,5 @@
 """Unrated matches at an author's request: challenges without a gate."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

@@ -1,7 +1,5 @@
 """Bots that fail too often rest."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

@@ -1,7 +1,5 @@
 """Notices to people of events that concern them."""
 
-from __future__ import annotations
-
 from deadheat.league.migrations.sql import run
 
 revision = "0027"

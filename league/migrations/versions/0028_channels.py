@@ -1,7 +1,5 @@
 """Channels for notices: webhooks and e-mail, and the deliveries."""
 
-from __future__ import annotations
-
 from deadheat.league.migrations.sql import run
 
 revision = "0028"

@@ -1,7 +1,5 @@
 """Evaluations on a timetable, with standings of their own."""
 
-from __future__ import annotations
-
 from deadheat.league.migrations.checks import change_check
 from deadheat.league.migrations.sql import run
 

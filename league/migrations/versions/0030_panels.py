@@ -1,7 +1,5 @@
 """Panels: the opponents that a season has each new version play."""
 
-from __future__ import annotations
-
 from deadheat.league.migrations.checks import change_check
 from deadheat.league.migrations.sql import run
 

@@ -1,7 +1,5 @@
 """Finals in stages, and knock-outs."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

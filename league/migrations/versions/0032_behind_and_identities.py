@@ -1,7 +1,5 @@
 """Organisers are notified of a timetable that falls behind; people sign in through an OpenID provider."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

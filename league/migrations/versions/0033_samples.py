@@ -1,7 +1,5 @@
 """A sample for each minute, for the operator's charts; indexes of the audit log by actor and by action."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

@@ -1,7 +1,5 @@
 """The games of the API, and the games of each machine."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

@@ -1,7 +1,5 @@
 """Advice after a person's match: what the strongest house bot would have done."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

@@ -3,8 +3,6 @@
 Evaluations that ended earlier have none; their figures are computed on reading.
 """
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

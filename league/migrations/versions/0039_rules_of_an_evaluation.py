@@ -1,7 +1,5 @@
 """An evaluation stores the version of the rules by which it is ranked; until now there was only one."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

@@ -1,7 +1,5 @@
 """Notices are sent in their reader's language."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

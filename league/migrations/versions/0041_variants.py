@@ -1,7 +1,5 @@
 """Variants of games: numbers of a season, and of a person's match, that differ from the game's rules."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

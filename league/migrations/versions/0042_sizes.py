@@ -1,7 +1,5 @@
 """The largest upload with which a bot may enter a season."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "0042"

@@ -1,7 +1,5 @@
 """An evaluation stores the tie-breaks that its organiser chose; if none, those of its rules apply."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

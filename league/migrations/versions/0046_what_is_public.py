@@ -1,7 +1,5 @@
 """When the transcripts of a season, and the sources of the versions that played, are public."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "0046"

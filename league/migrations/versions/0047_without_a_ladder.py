@@ -1,7 +1,5 @@
 """A season may be played without a ladder."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "0047"

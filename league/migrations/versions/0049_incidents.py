@@ -1,7 +1,5 @@
 """Why a machine became unfit is stored, and administrators are notified; the operator's charts show machines' load."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

@@ -1,7 +1,5 @@
 """Organisers are notified of appeals."""
 
-from __future__ import annotations
-
 from deadheat.league.migrations.checks import add_kind
 
 revision = "0050"

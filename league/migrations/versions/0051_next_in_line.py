@@ -2,8 +2,6 @@
 anyway.)
 """
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "0051"

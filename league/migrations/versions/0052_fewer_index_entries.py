@@ -1,7 +1,5 @@
 """A match's attempt and a ladder's series no longer enter indexes that nobody searches for them."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

@@ -4,8 +4,6 @@ Response times and ends of processes are stored with their seat's result, and no
 lists a version's matches now also ensures that a version has only one seat in each.
 """
 
-from __future__ import annotations
-
 import re
 from functools import partial
 

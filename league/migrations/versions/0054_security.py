@@ -1,7 +1,5 @@
 """The league has its own key, sessions know where they began, and people are told what opens their account."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

@@ -1,7 +1,5 @@
 """PostgreSQL numbers and checks each new record of the audit log, so that no writer can stop or break it."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "0055"

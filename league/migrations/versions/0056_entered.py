@@ -1,7 +1,5 @@
 """Owners are told when an organiser enters their bot."""
 
-from __future__ import annotations
-
 from deadheat.league.migrations.checks import add_kind
 
 revision = "0056"

@@ -4,8 +4,6 @@ Old rows do not say the commands of void attempts and of answers that counted pa
 Buckets are known for whole seasons only, on no machine. An interrupted migration has changed nothing and begins again.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Seasons take turns; a machine tells who else holds its processors, and a person's match when it waits for a slot."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

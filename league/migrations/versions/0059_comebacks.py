@@ -1,7 +1,5 @@
 """How far the winner was behind; late answers that were nobody's fault are found without reading other attempts."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

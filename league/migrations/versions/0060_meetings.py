@@ -1,7 +1,5 @@
 """Meetings of evaluations seat two or more: their players are rows of their own."""
 
-from __future__ import annotations
-
 from alembic import op
 
 from deadheat.league.migrations.checks import edit_in_sqlite, replaced

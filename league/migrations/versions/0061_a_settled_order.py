@@ -1,7 +1,5 @@
 """A season knows that its order is settled."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

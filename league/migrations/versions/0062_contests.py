@@ -4,8 +4,6 @@ The rows keep their numbers. Where the migration is interrupted, its transaction
 again; for a while the database needs twice the space of the evaluations and their players.
 """
 
-from __future__ import annotations
-
 from alembic import op
 
 from deadheat.league.migrations.checks import edit_in_sqlite

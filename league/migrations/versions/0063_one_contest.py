@@ -7,8 +7,6 @@ back and all of it is done again; for a while the database needs twice the space
 series.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

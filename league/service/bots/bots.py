@@ -1,32 +1,105 @@
-"""Bots and their versions."""
+"""Bots and their versions, uploads and their quotas, and descriptions of the image that they run in."""
 
-from __future__ import annotations
-
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping, Set
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cache
+from typing import Any, BinaryIO
 
-from sqlalchemy import ColumnElement, and_, bindparam, or_
+from sqlalchemy import ColumnElement, and_, literal, or_
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
 from deadheat.engine.games import GAMES
-from deadheat.engine.language import _
+from deadheat.engine.language import N_, _
+from deadheat.league.blobs import Blobs
 from deadheat.league.causes import told
+from deadheat.league.config import Settings
 from deadheat.league.database import now, settings_of
-from deadheat.league.errors import BadUpload, NameTaken, NotFound, TooMany, UnknownGame, WrongState
+from deadheat.league.errors import BadUpload, NameTaken, NotFound, OverQuota, TooMany, UnknownGame, WrongState
 from deadheat.league.records import from_row
 from deadheat.league.records.bots import Bot as BotInfo
 from deadheat.league.records.bots import BuildLog, BuildTry
 from deadheat.league.records.bots import Version as VersionInfo
-from deadheat.league.service.bots.quotas import check_quotas
 from deadheat.league.service.ground import lookups
 from deadheat.league.service.ground.audit import record
-from deadheat.league.service.ground.steps import flush_unless_taken
+from deadheat.league.service.ground.steps import flush_unless_taken, set_values
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import must_be_member, owned_by
-from deadheat.league.states import VersionState
-from deadheat.league.tables import Attempt, Bot, BotVersion, Team, TeamMember, User
+from deadheat.league.states import ENTERABLE, VersionState
+from deadheat.league.tables import Attempt, Bot, BotVersion, Entry, JudgingEnvironment, Season, Team, TeamMember, User
+from deadheat.sandbox.archive import BadArchive, Bounds, inspect_zip, is_zip_name
+from deadheat.sandbox.languages import LANGUAGES, LanguageError, detect
+
+# Quotas of uploads: by an author in an hour or in five minutes, of a bot in a day. (`check_quota` serves any.)
+# The deployment's quotas (`league.config`) apply to everyone. A season's own apply as well, to bots that take part in
+# it, as long as new versions matter there.
+
+HOUR = timedelta(hours=1)
+DAY = timedelta(days=1)
+ONE = literal(1)
+FIVE_MINUTES = timedelta(minutes=5)
+
+WORDS = {FIVE_MINUTES: N_("in five minutes"), HOUR: N_("an hour"), DAY: N_("a day")}
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """At most `limit` rows that meet the conditions in any `window`, by the column with the time of their creation.
+    `each`: how much a row counts, if not one.
+    """
+
+    what: str
+    limit: int
+    window: timedelta
+    conditions: tuple[Any, ...]
+    made_at: Any = BotVersion.created_at
+    each: Any = ONE
+
+
+def check_quotas(session: Session, uploader: Person, bot_id: int) -> None:
+    """Check whether one more version may be uploaded now. Raises OverQuota."""
+    for quota in _quotas(session, uploader, bot_id):
+        check_quota(session, quota)
+
+
+def check_quota(session: Session, quota: Quota, wanted: int = 1) -> None:
+    """Check that this many more are allowed now; the number must not exceed the limit. Raises OverQuota."""
+    at, made_at = now(session), col(quota.made_at)
+    recent = select(made_at, quota.each).where(*quota.conditions, made_at > at - quota.window, quota.each > 0)
+    used = 0
+    free_at = None
+    for made, each in session.exec(recent.order_by(made_at.desc()).limit(quota.limit)):
+        used += each
+        if free_at is None and used + wanted > quota.limit:  # this one has to leave the window first
+            free_at = made + quota.window
+    if free_at is not None:
+        seconds = max(1, math.ceil((free_at - at).total_seconds()))
+        raise OverQuota(quota.what, quota.limit, WORDS[quota.window], seconds, max(0, quota.limit - used))
+
+
+def _quotas(session: Session, uploader: Person, bot_id: int) -> Iterator[Quota]:
+    settings = settings_of(session)
+    by_uploader = col(BotVersion.uploader_id) == uploader.id
+    of_bot = col(BotVersion.bot_id) == bot_id
+    yield Quota(N_("uploads by one author"), settings.uploads_per_hour, HOUR, (by_uploader,))
+    yield Quota(N_("versions of one bot"), settings.versions_per_day, DAY, (of_bot,))
+    entered = select(Season).join(Entry, col(Entry.season_id) == Season.id)
+    entered = entered.where(Entry.bot_id == bot_id, col(Season.state).in_(ENTERABLE)).order_by(col(Season.id))
+    for season in session.exec(entered).all():
+        there = col(BotVersion.bot_id).in_(select(Entry.bot_id).where(Entry.season_id == season.id))
+        uploads = ((season.uploads_per_five_minutes, FIVE_MINUTES), (season.uploads_per_hour, HOUR))
+        for limit, window in uploads:
+            if limit is not None:
+                what = _("uploads by one author for %(season)s", season=season.name)
+                yield Quota(what, limit, window, (by_uploader, there))
+        if season.versions_per_day is not None:
+            what = _("versions of one bot for %(season)s", season=season.name)
+            yield Quota(what, season.versions_per_day, DAY, (of_bot,))
+
 
 MAX_BOTS = 100
 """The most bots of one user."""
@@ -75,7 +148,7 @@ def bots_of(session: Session, owner: Person) -> list[BotInfo]:
 
 def bot_info(session: Session, bot_id: int) -> BotInfo:
     """Return the public record of a bot. Raises NotFound."""
-    found = session.exec(ONE, params={"bot": bot_id}).first()
+    found = session.exec(INFO.where(col(Bot.id) == bot_id)).first()
     if found is None:
         raise NotFound("bot", bot_id)
     return _info(*found)
@@ -225,7 +298,6 @@ INFO = (
     .join(User, col(User.id) == Bot.owner_id)
     .join(Team, col(Team.id) == Bot.team_id, isouter=True)
 )
-ONE = INFO.where(col(Bot.id) == bindparam("bot"))
 
 
 def trial_of(session: Session, owner: Person, bot_id: int, number: int) -> str:
@@ -270,3 +342,100 @@ def _own_version(session: Session, owner: Person, bot_id: int, number: int) -> B
 
 def _view(row: BotVersion) -> VersionInfo:
     return from_row(VersionInfo, row, sha256=row.source_sha256)
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentInfo:
+    """A description (see `workers.environment.describe`), and when a worker last found it true."""
+
+    document: Mapping[str, Any]
+    described_at: datetime
+
+    @property
+    def languages(self) -> Set[str]:
+        """The languages in which bots may be written here."""
+        return frozenset(language["name"] for language in self.document["languages"])
+
+
+def confirm_environment(session: Session, fingerprint: str) -> bool:
+    """Note that a description is still true. Return False if there is no such description."""
+    known = col(JudgingEnvironment.fingerprint) == fingerprint
+    return set_values(session, JudgingEnvironment, known, described_at=now(session)) == 1
+
+
+def record_environment(
+    session: Session, fingerprint: str, image: str, document: Mapping[str, Any], worker: str
+) -> None:
+    """Store a description, unless another worker has just done so."""
+    row = JudgingEnvironment(
+        fingerprint=fingerprint, image=image, document=dict(document), worker=worker, described_at=now(session)
+    )
+    try:
+        with session.begin_nested():
+            session.add(row)
+    except IntegrityError:
+        confirm_environment(session, fingerprint)
+
+
+def environment(session: Session) -> EnvironmentInfo | None:
+    """Return the newest description of the image named in the settings, or None until a worker has described it."""
+    newest = (
+        select(JudgingEnvironment.document, JudgingEnvironment.described_at)
+        .where(JudgingEnvironment.image == settings_of(session).image)
+        .order_by(col(JudgingEnvironment.described_at).desc())
+        .limit(1)
+    )
+    row = session.exec(newest).first()
+    return None if row is None else EnvironmentInfo(*row)
+
+
+def installed_languages(session: Session) -> Set[str] | None:
+    """Return the languages in which bots may be written here, or None while they are unknown."""
+    found = environment(session)
+    return None if found is None else found.languages
+
+
+MAX_FILENAME = 100
+_FILENAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*")
+"""Filenames are shown to people and passed to tools, so only simple ones are allowed."""
+
+
+def accept(
+    file: BinaryIO,
+    filename: str,
+    sha256: str,
+    settings: Settings,
+    blobs: Blobs,
+    installed: Collection[str] | None = None,
+) -> Upload:
+    """Inspect an upload (received within the size limit and hashed on the way) and store it.
+
+    `installed` are the languages of the judge image, or None while they are unknown; the build then finds out. Raises
+    BadUpload: the text says what is wrong with it, for its author.
+    """
+    size = file.seek(0, 2)
+    if not size:
+        raise BadUpload("empty", _("The file is empty."))
+    if len(filename) > MAX_FILENAME or not _FILENAME.fullmatch(filename):
+        raise BadUpload("bad-name", _("Name the file with letters, digits and . _ + - only, e.g. bot.py or bot.zip."))
+    try:
+        language, entry = _recognise(file, filename, settings)
+    except (BadArchive, LanguageError) as error:
+        raise BadUpload(error.reason, error.detail) from error
+    if installed is not None and language not in installed:
+        has = ", ".join(recipe.title for name, recipe in LANGUAGES.items() if name in installed)
+        said = _("This server's image has no %(title)s; it has %(has)s.", title=LANGUAGES[language].title, has=has)
+        raise BadUpload("not-installed", said)
+    return Upload(filename, size, blobs.put_file(file, sha256), language, entry)
+
+
+def _recognise(file: BinaryIO, filename: str, settings: Settings) -> tuple[str, str]:
+    if is_zip_name(filename):
+        return detect(filename, *inspect_zip(file, Bounds(total_bytes=settings.unpacked_limit_bytes)))
+    language, entry = detect(filename, [filename], None)
+    file.seek(0)
+    while chunk := file.read(256 * 1024):
+        if b"\0" in chunk:
+            said = _("%(filename)s is not a source file: it contains NUL bytes.", filename=filename)
+            raise BadUpload("not-text", said)
+    return language, entry

@@ -39,8 +39,8 @@ from deadheat.league.service.ground.counting import SEASONS_AT_A_TIME, may_be_dr
 from deadheat.league.service.ground.lookups import newest_ranking
 from deadheat.league.service.ground.steps import lock_season
 from deadheat.league.service.people import notices
+from deadheat.league.service.seasons.absence import rest_failing
 from deadheat.league.service.seasons.entries import enter_as_wished
-from deadheat.league.service.seasons.resting import rest_failing
 from deadheat.league.service.series.capacity import bound_with, ladder_bound
 from deadheat.league.service.series.hosts import NO_HOST, slots_judging, told_of
 from deadheat.league.service.series.planning import Table, add_series, in_turns, series_at_once, whole_groups

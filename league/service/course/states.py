@@ -13,7 +13,7 @@ other, so that no part of a step is left out:
 * finals: ladder series that have not begun are dropped; those in progress are played and count. Unrated matches at
   authors' requests end, and so does an evaluation.
 * closed: the same for all series. When the last one has ended the standings are published and nothing changes them
-  (`league.service.rankings.publishing`).
+  (`league.service.rankings.standings`).
 
 A close cuts off open matters (`league.service.course.open_matters`), so a closing date waits for some; an open season
 freezes meanwhile, and its ladder plans nothing more. A manual close needs `force`, and the audit log records what was

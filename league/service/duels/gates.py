@@ -4,7 +4,7 @@ Theory of operation
 -------------------
 An author asks for a gate when entering a bot. From then on a version that becomes ready begins a duel, and takes over
 if its test passes. These games are never rated: both sides are one author's. A ranking ties a version that passed less
-closely to its predecessor (`league.service.rankings.lineage`).
+closely to its predecessor (`league.service.rankings.ranking`).
 
 With enough attempts anything passes, so each program gets one test: a program that failed against a version is not
 tried again, even as another upload. A duel that ended undecided (the season froze, the author chose another version)
@@ -37,7 +37,7 @@ from deadheat.league.service.duels.counting import (
 from deadheat.league.service.duels.counting import decide as decide_duel
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.steps import touch_log
-from deadheat.league.service.seasons.resting import wake
+from deadheat.league.service.seasons.absence import wake
 from deadheat.league.states import ContestKind, ContestState
 from deadheat.league.tables import AbsentEntry, BotVersion, Contest, Entry, Season
 

@@ -21,9 +21,8 @@ from deadheat.engine.games import GAMES
 from deadheat.engine.language import N_, _
 from deadheat.league.errors import BadSetting, NotFound, WrongGame, WrongState
 from deadheat.league.pairing.duel import Duel, Outcome
-from deadheat.league.records.challenges import AskedChallenge
-from deadheat.league.service.bots.bots import is_own, must_be_active, own_bot
-from deadheat.league.service.bots.quotas import DAY, Quota, check_quota
+from deadheat.league.records.entries import AskedChallenge
+from deadheat.league.service.bots.bots import DAY, Quota, check_quota, is_own, must_be_active, own_bot
 from deadheat.league.service.contests.life import FIELD, Progress, end, numbered, running
 from deadheat.league.service.duels.counting import Ends, begin_duels, test_terms
 from deadheat.league.service.duels.counting import decide as decide_duel

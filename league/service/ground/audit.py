@@ -6,8 +6,6 @@ All writers of the log wait in one line, whatever their season. Records are kept
 written last, so that nobody waits there while holding a lock that others need.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -39,34 +37,21 @@ def record(session: Session, actor: str, action: str, subject: str, data: Mappin
 def _append_waiting(session: Session) -> None:
     if waiting := session.info.pop(WAITING, []):
         session.flush()  # every other lock comes before the log's
-        for entry in waiting:
-            _append(session, *entry)
+        if session.get_bind().dialect.name == "postgresql":
+            session.connection().execute(text(f"SELECT pg_advisory_xact_lock({AUDIT_LOCK})"))
+        newest = select(AuditRecord.sha256).order_by(col(AuditRecord.id).desc()).limit(1)
+        previous = session.exec(newest).first() or GENESIS
+        for actor, action, subject, data in waiting:
+            about = {"at": now(session).isoformat(), "actor": actor, "action": action, "subject": subject, "data": data}
+            row = AuditRecord(**about, prev_sha256=previous, sha256="")
+            previous = row.sha256 = record_sha256(from_row(AuditEntry, row))
+            session.add(row)
+            session.flush()
 
 
 @event.listens_for(Session, "after_rollback")
 def _forget_waiting(session: Session) -> None:
     session.info.pop(WAITING, None)
-
-
-def _append(session: Session, actor: str, action: str, subject: str, data: str) -> None:
-    if session.get_bind().dialect.name == "postgresql":
-        session.connection().execute(text(f"SELECT pg_advisory_xact_lock({AUDIT_LOCK})"))
-    previous = session.exec(NEWEST).first()
-    row = AuditRecord(
-        at=now(session).isoformat(),
-        actor=actor,
-        action=action,
-        subject=subject,
-        data=data,
-        prev_sha256=previous or GENESIS,
-        sha256="",
-    )
-    row.sha256 = record_sha256(from_row(AuditEntry, row))
-    session.add(row)
-    session.flush()
-
-
-NEWEST = select(AuditRecord.sha256).order_by(col(AuditRecord.id).desc()).limit(1)
 
 
 def audit_log(
@@ -123,14 +108,11 @@ def _lies_in(table: type[Match] | type[Series], prefix: str, season_id: int) -> 
 def first_broken(session: Session) -> int | None:
     """Return the id of the first record that does not follow from the one before, or None if the chain holds."""
     previous = GENESIS
-    for row in session.exec(CHAIN):
+    for row in session.exec(select(AuditRecord).order_by(col(AuditRecord.id)).execution_options(yield_per=1000)):
         if row.prev_sha256 != previous or row.sha256 != record_sha256(from_row(AuditEntry, row)):
             return row.id
         previous = row.sha256
     return None
-
-
-CHAIN = select(AuditRecord).order_by(col(AuditRecord.id)).execution_options(yield_per=1000)
 
 
 NAMED: Mapping[str, tuple[Any, Any]] = {

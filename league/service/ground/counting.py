@@ -4,10 +4,6 @@ A match counts if it was played to a result, or an organiser decided it, no orga
 disqualified. All of it is read again at each refit, so reversing a ruling restores the previous log.
 """
 
-from __future__ import annotations
-
-from functools import lru_cache
-
 from sqlalchemy import ColumnElement, and_, exists, text
 from sqlmodel import col, select
 from sqlmodel.sql.expression import SelectOfScalar
@@ -29,13 +25,11 @@ SEASONS_AT_A_TIME = 64
 """The number of seasons whose conditions are kept: building one takes longer than executing it."""
 
 
-@lru_cache(SEASONS_AT_A_TIME)
 def counts(season_id: int) -> tuple[ColumnElement[bool], ...]:
     """Return the conditions under which a match is in the season's log of results."""
     return (*happened(season_id), col(Match.rated).is_(True))
 
 
-@lru_cache(SEASONS_AT_A_TIME)
 def happened(season_id: int) -> tuple[ColumnElement[bool], ...]:
     """Return the conditions under which a match counts for statistics of faults: also unrated ones, except those at an
     author's request.
@@ -59,21 +53,18 @@ def taken_out(season_id: int) -> tuple[SelectOfScalar[int], SelectOfScalar[int]]
     return voided, theirs
 
 
-@lru_cache(SEASONS_AT_A_TIME)
 def disqualified(season_id: int) -> SelectOfScalar[int]:
     """Return the statement for the disqualified bots, whose matches do not count."""
     absent = select(AbsentEntry.bot_id).where(AbsentEntry.season_id == season_id)
     return absent.where(AbsentEntry.absence == Absence.DISQUALIFIED)
 
 
-@lru_cache(SEASONS_AT_A_TIME)
 def taking_part(season_id: int) -> ColumnElement[bool]:
     """Return the condition on `Entry` that it is in the season, neither withdrawn nor disqualified."""
     absent = select(AbsentEntry.bot_id).where(AbsentEntry.season_id == season_id)
     return and_(col(Entry.season_id) == season_id, col(Entry.bot_id).not_in(absent))
 
 
-@lru_cache(SEASONS_AT_A_TIME)
 def may_be_drawn(season_id: int) -> ColumnElement[bool]:
     """Return the condition on `Entry` that its bot takes part, and has the points that the season's panel asks for: the
     field of ladder, evaluations and finals. (The version of an entry is always ready.)

@@ -16,10 +16,8 @@ duplicated or late; nothing here trusts them.
   because its worker stops is no failure, does not wait, and keeps its place in the queue.
 
 Each kind of job has one `Life`, which declares its differences. Its module says what the job is and how it ends;
-`league.service.jobs.kinds` lists them all.
+`league.service.jobs.sweep` lists them all.
 """
-
-from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
@@ -30,16 +28,23 @@ from functools import cache
 from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Update, bindparam
-from sqlmodel import Session, col, func, select, update
-from sqlmodel.sql.expression import Select, SelectOfScalar
+from sqlmodel import Session, col, func, select
+from sqlmodel.sql.expression import SelectOfScalar
 
 from deadheat.league.causes import Cause
 from deadheat.league.database import now, settings_of
 from deadheat.league.jobs import Failure
-from deadheat.league.service.ground.steps import move, set_values, update_rows, updating
-from deadheat.league.service.ground.storable import evidence_json, storable, storable_word
+from deadheat.league.service.ground.steps import (
+    evidence_json,
+    move,
+    set_values,
+    storable,
+    storable_word,
+    update_rows,
+    updating,
+)
 from deadheat.league.states import allowed
-from deadheat.league.tables import Attempt, JobRow, UtcDateTime
+from deadheat.league.tables import Attempt, JobRow
 
 Job = TypeVar("Job")
 
@@ -131,17 +136,21 @@ class Life:
 
     def expired(self, session: Session) -> list[tuple[int, int, str | None]]:
         """Return the id, attempt and worker of rows with an expired lease, as many as one sweep takes."""
-        return list(session.exec(_expired(self), params={"at": now(session)}).all())
+        table = self.table
+        held = select(table.id, table.attempt, table.worker).where(col(table.state) == self.held)
+        expired = held.where(col(table.lease_until) < now(session)).order_by(col(table.lease_until))
+        return list(session.exec(expired.limit(SWEEP_LIMIT)))
 
     def due(self, session: Session) -> list[int]:
         """Return the rows to be enqueued now, as many as one sweep takes. Each is due again after a while."""
         at, settings = now(session), settings_of(session)
-        ids = list(session.exec(_due(self), params={"at": at}).all())
+        waiting = select(self.table.id).where(col(self.table.state) == self.waiting, col(self.table.nudge_at) <= at)
+        ids = list(session.exec(waiting.order_by(col(self.table.nudge_at)).limit(SWEEP_LIMIT)))
         if ids:
             # This may also change a row that was claimed just now: giving it back sets the date again. (With a
             # condition on the state, SQLite reads all waiting rows instead of these.)
             again = at + timedelta(seconds=settings.requeue_seconds)
-            session.connection().execute(_told(self), {"told": ids, "again": again})
+            set_values(session, self.table, col(self.table.id).in_(ids), nudge_at=again)
         return ids
 
     def claim_next(
@@ -169,30 +178,7 @@ class Life:
         return None
 
 
-# Frequent statements are built once for each kind: building one takes longer than executing it.
-
-
-@cache
-def _expired(life: Life) -> Select[int, int, Any]:  # the worker: str or None
-    table, at = life.table, bindparam("at", type_=UtcDateTime)
-    held = select(table.id, table.attempt, table.worker).where(col(table.state) == life.held)
-    return held.where(col(table.lease_until) < at).order_by(col(table.lease_until)).limit(SWEEP_LIMIT)
-
-
-@cache
-def _due(life: Life) -> SelectOfScalar[int]:
-    table, at = life.table, bindparam("at", type_=UtcDateTime)
-    waiting = select(table.id).where(col(table.state) == life.waiting, col(table.nudge_at) <= at)
-    return waiting.order_by(col(table.nudge_at)).limit(SWEEP_LIMIT)
-
-
-@cache
-def _told(life: Life) -> Update:
-    told = col(life.table.id).in_(bindparam("told", expanding=True))
-    return update(life.table).where(told).values(nudge_at=bindparam("again", type_=UtcDateTime))
-
-
-@cache
+@cache  # frequent: building it takes longer than executing it
 def _tried_before(life: Life) -> SelectOfScalar[int]:
     table = life.table
     waiting = select(table.id).where(col(table.id) == bindparam("id"), col(table.state) == life.waiting)

@@ -1,15 +1,14 @@
-"""Look-ups that many use cases share: a season's rankings, a bot's entry, a page of a list."""
+"""Look-ups that many use cases share: a season's rankings, a bot's entry, a page of a list, a machine's number."""
 
-from __future__ import annotations
-
+from collections.abc import Collection
 from typing import Any
 
 from sqlalchemy import ColumnElement, or_
 from sqlmodel import Session, col, select
 
 from deadheat.league.errors import NotFound
-from deadheat.league.service.ground.storable import storable
-from deadheat.league.tables import Bot, Entry, RatingSnapshot, Team, User
+from deadheat.league.service.ground.steps import storable
+from deadheat.league.tables import Bot, Entry, Machine, RatingSnapshot, Team, User
 
 PUBLISHED = select(RatingSnapshot.season_id).where(col(RatingSnapshot.final).is_(True))
 """The seasons whose standings are published and therefore final."""
@@ -51,3 +50,15 @@ def newest_first(statement: Any, number: Any, before: int | None, limit: int) ->
     if before is not None:
         statement = statement.where(col(number) < before)
     return statement.order_by(col(number).desc()).limit(limit)
+
+
+def machine_numbers(session: Session, workers: Collection[str | None]) -> dict[str | None, int]:
+    """Return the public number of the machine of each worker process, keyed by the signature of its work (`NAME:PID`);
+    machines without a number are left out.
+    """
+    names = {worker: worker.rpartition(":")[0] for worker in workers if worker}
+    if not names:
+        return {}
+    known = select(Machine.name, Machine.id).where(col(Machine.name).in_(set(names.values())))
+    numbers = dict(session.exec(known).all())
+    return {worker: numbers[name] for worker, name in names.items() if name in numbers}

@@ -2,13 +2,13 @@
 of `league.states`.
 """
 
-from __future__ import annotations
-
 import json
+import math
 from collections.abc import Container, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from functools import cache
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -22,7 +22,7 @@ from sqlmodel import Session, SQLModel, col, insert, select, update
 from deadheat.league import states
 from deadheat.league.errors import LeagueError, NotFound
 from deadheat.league.states import ENTERABLE
-from deadheat.league.tables import Season, Staged
+from deadheat.league.tables import MOST_WORD, Season, Staged
 
 Row = TypeVar("Row", bound=SQLModel)
 
@@ -93,10 +93,10 @@ def set_by_key(session: Session, table: type[SQLModel], key: Sequence[str], rows
     """Set values of many rows, all with the same columns, in one batch, and return how many were found. The columns of
     `key` identify each row.
     """
-    if rows and takes_rows(session):
+    if rows and _takes_rows(session):
         session.flush()
-        statement = setting_by_key(table, (*rows[0],), (*key,))
-        return session.connection().execute(statement, {GIVEN: as_text(rows)}).rowcount
+        statement = _setting_by_key(table, (*rows[0],), (*key,))
+        return session.connection().execute(statement, {GIVEN: _as_text(rows)}).rowcount
     return set_each(session, updating(table, *key), [_renamed(row, key) for row in rows])
 
 
@@ -160,8 +160,8 @@ def insert_rows(session: Session, table: type[SQLModel], rows: Sequence[Mapping[
 
     A series of 50 matches has 450 rows: the whole transaction takes 8 ms of CPU, and took 22 when they were objects.
     """
-    if rows and takes_rows(session):
-        session.connection().execute(inserting(table, (*rows[0],)), {GIVEN: as_text(rows)})
+    if rows and _takes_rows(session):
+        session.connection().execute(_inserting(table, (*rows[0],)), {GIVEN: _as_text(rows)})
     elif rows:
         session.connection().execute(_insert(table), rows)
 
@@ -226,12 +226,12 @@ GIVEN = "given_rows"
 """The name of the parameter that holds the rows."""
 
 
-def takes_rows(session: Session) -> bool:
+def _takes_rows(session: Session) -> bool:
     """Say whether the session's database supports such statements."""
     return session.get_bind().dialect.name == "postgresql"
 
 
-def as_text(rows: Sequence[Mapping[str, Any]]) -> str:
+def _as_text(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the rows as the parameter of these statements."""
     return json.dumps(rows, default=_word, allow_nan=False)
 
@@ -248,13 +248,13 @@ def _word(value: object) -> str:
 
 
 @cache
-def inserting(table: type[SQLModel], names: tuple[str, ...]) -> Insert:
+def _inserting(table: type[SQLModel], names: tuple[str, ...]) -> Insert:
     """Return the statement that inserts all given rows with these columns."""
     return insert(table).from_select(names, columns(*_given(table, names).c))
 
 
 @cache
-def setting_by_key(table: type[SQLModel], names: tuple[str, ...], key: tuple[str, ...]) -> Update:
+def _setting_by_key(table: type[SQLModel], names: tuple[str, ...], key: tuple[str, ...]) -> Update:
     """Return the statement that sets these columns in all rows given by their `key`."""
     given = _given(table, names).c
     values = {name: given[name] for name in names if name not in key}
@@ -266,3 +266,53 @@ def _given(table: type[SQLModel], names: tuple[str, ...]) -> TableValuedAlias:
     known = table.__table__.c  # type: ignore[attr-defined]
     rows = func.json_to_recordset(cast(bindparam(GIVEN, type_=Text), JSON))
     return rows.table_valued(*(column(name, known[name].type) for name in names)).render_derived(with_types=True)
+
+
+# Makes text from bots and workers fit for the database.
+# A bot's output may contain anything: lone surrogates (which no database driver accepts), NUL (which PostgreSQL does
+# not store), and more than anyone reads.
+
+MOST_DETAIL = 4000
+"""Characters kept of one sentence to people."""
+
+MOST_ITEMS = 1000
+"""Items kept of one list or object in evidence."""
+
+MOST_DEPTH = 8
+
+
+def storable(text: str, limit: int = MOST_DETAIL) -> str:
+    """Return the first `limit` characters as text that every database can store."""
+    return text[:limit].encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def storable_word(text: str) -> str:
+    """Make text storable, cut to the length of the columns of causes and commands."""
+    return storable(text, MOST_WORD)
+
+
+def storable_tail(text: str, limit_bytes: int) -> str:
+    """Make the end of a text storable, counted in UTF-8 bytes."""
+    data = text[-limit_bytes:].encode("utf-8", "replace")[-limit_bytes:]
+    return data.decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def _storable_json(value: object, depth: int = 0) -> object:
+    """Return a JSON value; parts that JSON lacks (bytes, dates, infinities, deep nesting) become text."""
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    if isinstance(value, Mapping) and depth < MOST_DEPTH:
+        items = islice(value.items(), MOST_ITEMS)
+        return {storable(str(key), 200): _storable_json(item, depth + 1) for key, item in items}
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes) and depth < MOST_DEPTH:
+        return [_storable_json(item, depth + 1) for item in value[:MOST_ITEMS]]
+    return storable(str(value))
+
+
+def evidence_json(evidence: Mapping[str, object]) -> dict[str, object]:
+    """Return the evidence of an attempt in the form that is stored."""
+    found = _storable_json(evidence)
+    assert isinstance(found, dict)
+    return found

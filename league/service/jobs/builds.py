@@ -7,8 +7,6 @@ A message says that there is something to build, but not what: each upload sends
 version whose turn it is (`claim_next_build`). So an author who uploads a thousand versions keeps nobody else waiting.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +15,6 @@ from functools import cache
 
 from sqlalchemy import ColumnElement, Update, bindparam
 from sqlmodel import Session, col, exists, func, or_, select
-from sqlmodel.sql.expression import Select
 
 from deadheat.engine.core import STDERR_KEPT_BYTES
 from deadheat.engine.games.folder import Identity
@@ -26,7 +23,7 @@ from deadheat.league.database import now
 from deadheat.league.jobs import Failure, Job
 from deadheat.league.records import from_row
 from deadheat.league.service.ground.life import Life, failures_before, note
-from deadheat.league.service.ground.storable import storable, storable_tail
+from deadheat.league.service.ground.steps import storable, storable_tail
 from deadheat.league.service.people import notices
 from deadheat.league.service.seasons.entries import offer_version
 from deadheat.league.service.series.games import games_here, same_as
@@ -89,21 +86,17 @@ def claim_next_build(session: Session, nudged_id: int, worker: str) -> BuildJob 
 
 def _next_in_fairness(session: Session) -> int | None:
     """Return the new upload to build next. The query reads a row for each waiting author, and their recent uploads."""
-    oldest = session.exec(_oldest(games_here())).all()
+    # The oldest new upload of each author; one that was only handed back is new.
+    fresh = or_(col(BotVersion.attempt) == 0, col(BotVersion.reason) == "")
+    new = (col(BotVersion.state) == VersionState.UPLOADED, fresh, ~_of_another_game(games_here()))
+    firsts = select(BotVersion.uploader_id, func.min(BotVersion.id)).where(*new)
+    oldest = session.exec(firsts.group_by(col(BotVersion.uploader_id))).all()
     if not oldest:
         return None
     at, people = now(session), [person for person, _ in oldest]
     since = {"people": people, "remembered_at": at - REMEMBERED, "recent_at": at - RECENT}
     recent: Mapping[int | None, int] = dict(session.exec(BUILT_LATELY, params=since).all())
     return min(oldest, key=lambda waiting: (recent.get(waiting[0], 0), waiting[1]))[1]
-
-
-@cache
-def _oldest(games: tuple[Identity, ...]) -> Select[int | None, int]:
-    """Return the statement for the oldest new upload of each author; one that was only handed back is new."""
-    fresh = or_(col(BotVersion.attempt) == 0, col(BotVersion.reason) == "")
-    new = (col(BotVersion.state) == VersionState.UPLOADED, fresh, ~_of_another_game(games))
-    return select(BotVersion.uploader_id, func.min(BotVersion.id)).where(*new).group_by(col(BotVersion.uploader_id))
 
 
 BUILT_LATELY = (
@@ -140,16 +133,12 @@ def claim_build(session: Session, version_id: int, worker: str) -> BuildJob | No
     """
     if not BUILDS.claim(session, _claiming(games_here()), version_id, worker):
         return None
-    version, game = session.exec(CLAIMED, params={"version": version_id}).one()
+    claimed = (
+        select(BotVersion, Bot.game).join(Bot, col(Bot.id) == BotVersion.bot_id).where(col(BotVersion.id) == version_id)
+    )
+    version, game = session.exec(claimed).one()
     waited_seconds = (now(session) - version.queued_at).total_seconds()
     return from_row(BuildJob, version, version_id=version.id, game=game, waited_seconds=waited_seconds)
-
-
-CLAIMED = (
-    select(BotVersion, Bot.game)
-    .join(Bot, col(Bot.id) == BotVersion.bot_id)
-    .where(col(BotVersion.id) == bindparam("version"))
-)
 
 
 def renew_build(session: Session, job: BuildJob) -> bool:

@@ -5,8 +5,6 @@ with the same dice and gives the same answers as long as the bot plays as before
 worker may have read yet.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +24,7 @@ from deadheat.league.database import now, settings_of
 from deadheat.league.jobs import Failure, Host, Job, ProgramRef
 from deadheat.league.records import from_row
 from deadheat.league.service.ground.life import Life
-from deadheat.league.service.ground.storable import storable_word
+from deadheat.league.service.ground.steps import storable_word
 from deadheat.league.service.jobs.exhibitions import CLOSED, WAITING, abandon, deadline, let_next_in, lock_places
 from deadheat.league.service.series.carrying_out import programs_of
 from deadheat.league.service.series.games import games_here, same_as

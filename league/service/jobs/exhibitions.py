@@ -23,8 +23,6 @@ bots need no season, so every game has an opponent as soon as an operator has up
 private to other seats; the bot's answer in the same step is not stored before the person's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -47,14 +45,62 @@ from deadheat.league.causes import Cause
 from deadheat.league.database import now, settings_of, surroundings
 from deadheat.league.errors import BadSetting, IllegalMove, NoPlace, NotFound, TooMany, WrongState
 from deadheat.league.records import from_row
-from deadheat.league.service.bots.bots import must_be_active
-from deadheat.league.service.bots.quotas import HOUR, Quota, check_quota
+from deadheat.league.service.bots.bots import HOUR, Quota, check_quota, must_be_active
 from deadheat.league.service.ground.steps import existing, flush_unless_taken, move, set_values
-from deadheat.league.service.jobs.advising import is_wanted
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import HOUSE
 from deadheat.league.states import OF_CHALLENGES, UNFINISHED, WITH_RESULT, JobState, SeasonState, VersionState
 from deadheat.league.tables import Bot, BotVersion, Entry, Exhibition, Match, Participant, Season, Series, User
+
+# Advice on a finished match of a person: requested, tried by a worker, stored once.
+# It is optional: nothing waits for it, and after `MOST_TRIES` it is given up. The row's `advise_at` says when to notify
+# a worker; while a worker is busy with it, that is a lease ahead. The sweep finds rows that are due.
+
+MOST_TRIES = 3
+LEASE = timedelta(minutes=5)
+"""How long a worker may take before another one may try. A match takes seconds."""
+
+TOLD_AT_ONCE = 4
+"""How many matches a sweep enqueues: people finish few, and each is enqueued again until a worker takes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdviceJob:
+    """A person's match to be advised on; `seat` is the person's."""
+
+    exhibition_id: int
+    game: str
+    seat: Seat
+    transcript_sha256: str
+
+
+def claim_advice(session: Session, exhibition_id: int) -> AdviceJob | None:
+    """Claim a match to advise on. Return None if no advice is wanted, or another worker has it."""
+    at = now(session)
+    due = (col(Exhibition.advise_at) <= at, col(Exhibition.advice_tries) < MOST_TRIES)
+    taken = {"advise_at": at + LEASE, "advice_tries": Exhibition.advice_tries + 1}
+    if not set_values(session, Exhibition, col(Exhibition.id) == exhibition_id, *due, **taken):
+        return None
+    row = session.get_one(Exhibition, exhibition_id, populate_existing=True)
+    return from_row(AdviceJob, row, exhibition_id=row.id)
+
+
+def store_advice(session: Session, job: AdviceJob, sha256: str | None) -> None:
+    """Store the advice; None if there can be none on this match. Two workers at a time would store the same."""
+    values = {"advise_at": None, "advice_sha256": sha256}
+    set_values(session, Exhibition, col(Exhibition.id) == job.exhibition_id, **values)
+
+
+def due_advice(session: Session) -> list[int]:
+    """Return the matches about which to notify a worker now."""
+    due = (
+        select(Exhibition.id)
+        .where(col(Exhibition.advise_at) <= now(session), Exhibition.advice_tries < MOST_TRIES)
+        .order_by(col(Exhibition.advise_at))
+        .limit(TOLD_AT_ONCE)
+    )
+    return list(session.exec(due))
+
 
 MOST_WAITING = 20
 """The most people who wait for a place: at some minutes for a match, more would wait for longer than they stay."""
@@ -159,7 +205,10 @@ def take_seat(session: Session, person: Person, bot_id: int, opponents: int = 1,
         raise TooMany("matches against bots at a time for one person", 1)
     own = (Exhibition.user_id == person.id,)
     check_quota(session, Quota(N_("matches of one person against bots"), PER_HOUR, HOUR, own, Exhibition.created_at))
-    variant = _variant(session, version_id)
+    # They play the game's variant in the newest started season in which this version plays; None: the plain rules.
+    plays = (Entry.version_id == version_id, col(Season.state) != SeasonState.SCHEDULED)
+    variants = select(Season.variant).join(Entry, col(Entry.season_id) == Season.id).where(*plays)
+    variant = session.exec(variants.order_by(col(Season.id).desc())).first()
     entropy, at = surroundings(session).entropy, now(session)
     seed = entropy(SEED_BYTES)
     row = Exhibition(
@@ -196,13 +245,6 @@ def playable() -> tuple[ColumnElement[bool], ...]:
     series = (col(Series.id) == Match.series_id, col(Series.purpose).not_in(OF_CHALLENGES))
     has_played = exists().where(col(Participant.version_id) == BotVersion.id, *match, *series)
     return col(BotVersion.state) == VersionState.READY, or_(plays, has_played, col(BotVersion.bot_id).in_(houses))
-
-
-def _variant(session: Session, version_id: int) -> Sequence[str] | None:
-    """Return the game's variant in the newest started season in which this version plays; None: the plain rules."""
-    plays = (Entry.version_id == version_id, col(Season.state) != SeasonState.SCHEDULED)
-    newest = select(Season.variant).join(Entry, col(Entry.season_id) == Season.id).where(*plays)
-    return session.exec(newest.order_by(col(Season.id).desc())).first()
 
 
 def _check_table(game: str, opponents: int, seat: Seat | None) -> int:
@@ -437,7 +479,7 @@ def _infos(session: Session, statement: Any, **which: int) -> list[ExhibitionInf
             seed=row.seed.hex() if row.state is JobState.DONE else None,
             ranks=None if row.ranks is None else tuple(row.ranks),
             points=None if row.points is None else tuple(row.points),
-            advice_comes=is_wanted(row, session),
+            advice_comes=row.advise_at is not None and (row.advice_tries < MOST_TRIES or row.advise_at > now(session)),
         )
         for row, person, bot_id, bot, author, number in session.exec(statement, params=which)
     ]

@@ -1,4 +1,4 @@
-"""Finds lost work: expired leases, and rows whose message never reached a worker.
+"""The kinds of job, and the sweep for lost work: expired leases, and rows whose message never reached a worker.
 
 Everything is derived from the database, so any loss is recovered: a worker, a message, the whole queue. One sweep is
 bounded (`SWEEP_LIMIT`) and reads two indexes of each table; its cost does not grow with the backlog. Usually one
@@ -9,9 +9,8 @@ if most slots are idle beside series that were enqueued some seconds ago, their 
 (Between two series a slot is idle for a moment, but not most of them at once.)
 """
 
-from __future__ import annotations
-
 import logging
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from functools import cache
 from typing import Any
@@ -25,12 +24,24 @@ from deadheat.league.database import now, settings_of
 from deadheat.league.jobs import Failure
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.ground.steps import set_values
-from deadheat.league.service.jobs.exhibiting import EXHIBITIONS, give_up_waiting
-from deadheat.league.service.jobs.kinds import KINDS, GiveBack
-from deadheat.league.service.series.carrying_out import SERIES
+from deadheat.league.service.jobs.builds import BUILDS, give_back_build
+from deadheat.league.service.jobs.exhibiting import EXHIBITIONS, give_back_exhibition, give_up_waiting
+from deadheat.league.service.series.carrying_out import SERIES, give_back_series
 from deadheat.league.service.series.games import HOLDING_SEASONS
 from deadheat.league.service.series.hosts import NO_HOST, slots_judging, told_of
 from deadheat.league.tables import Series, UtcDateTime
+
+GiveBack = Callable[[Session, int, int, str | None, Failure], bool]
+"""Takes a row back from a worker's attempt because of that failure. Returns False, changing nothing, if it is too late.
+"""
+
+KINDS: Mapping[Life, GiveBack] = {
+    BUILDS: give_back_build,
+    SERIES: give_back_series,
+    EXHIBITIONS: give_back_exhibition,
+}
+"""How a job of each kind is taken back from a silent worker."""
+
 
 log = logging.getLogger(__name__)
 Silent = list[tuple[Life, str]]
@@ -53,7 +64,16 @@ def sweep(session: Session, silent: Silent | None = None) -> dict[Life, list[int
         new = {"state": SERIES.waiting, "attempt": 0}  # those tried before may be waiting for the end of a pause
         untaken = (col(Series.nudge_at) <= untaken_at, col(Series.season_id).not_in(HOLDING_SEASONS))
         lost[SERIES][0] |= set_values(session, Series, *untaken, where=new, nudge_at=at) > 0
-    return {life: _swept(session, life, give_back, told, *lost[life]) for life, give_back in KINDS.items()}
+    enqueued: dict[Life, list[int]] = {}
+    for life, give_back in KINDS.items():
+        is_due, has_expired = lost[life]
+        for row_id, attempt, worker in life.expired(session) if has_expired else ():
+            detail = f"worker {worker} did not renew its lease in time"
+            if give_back(session, row_id, attempt, worker, Failure(Cause.LEASE_EXPIRED, detail)):
+                log.warning("%s %d taken back: %s", life.queue, row_id, detail)
+                told.append((life, (worker or "").rpartition(":")[0]))
+        enqueued[life] = life.due(session) if is_due or has_expired else []
+    return enqueued
 
 
 @cache
@@ -71,13 +91,3 @@ def _lost(judge_unfit: bool) -> Select[*tuple[Any, ...]]:
     mostly_idle = slots_judging(judge_unfit).scalar_subquery() > 2 * held
     untaken, _ = SERIES.lost(untaken_at)
     return columns(*(found for life in KINDS for found in life.lost(at)), and_(untaken, mostly_idle))
-
-
-def _swept(session: Session, life: Life, give_back: GiveBack, silent: Silent, due: bool, expired: bool) -> list[int]:
-    """Take back the jobs of one kind that silent workers hold, and return the rows to enqueue."""
-    for row_id, attempt, worker in life.expired(session) if expired else ():
-        detail = f"worker {worker} did not renew its lease in time"
-        if give_back(session, row_id, attempt, worker, Failure(Cause.LEASE_EXPIRED, detail)):
-            log.warning("%s %d taken back: %s", life.queue, row_id, detail)
-            silent.append((life, (worker or "").rpartition(":")[0]))
-    return life.due(session) if due or expired else []

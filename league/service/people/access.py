@@ -4,30 +4,28 @@ accepted as a token, nor the other way around: a cookie that leaks into a header
 nothing.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
+import hmac
 import logging
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, bindparam
-from sqlmodel import Session, col, delete, select, update
+from sqlmodel import Session, col, delete, func, or_, select, update
 
-from deadheat.engine.language import N_
+from deadheat.engine.language import N_, gettext
 from deadheat.league.database import now, settings_of, surroundings
 from deadheat.league.errors import AccountClosed, BadToken, NotFound, TooMany
 from deadheat.league.records import from_row
-from deadheat.league.records.people import Token as TokenInfo
+from deadheat.league.records.bots import Token as TokenInfo
 from deadheat.league.service.ground.steps import insert_new, set_values
-from deadheat.league.service.people.channels import remove_channels
-from deadheat.league.service.people.identities import forget_identities
-from deadheat.league.service.people.notices import account_changed
+from deadheat.league.service.people.channels import OVER, remove_channels
+from deadheat.league.service.people.notices import IN_USE, account_changed
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.people.users import set_password
-from deadheat.league.states import Scope, TokenKind
-from deadheat.league.tables import SigningKey, Token, User
+from deadheat.league.service.people.users import forget_identities, set_password
+from deadheat.league.states import ChannelKind, DeliveryState, Scope, TokenKind
+from deadheat.league.tables import Channel, Delivery, SigningKey, Token, User
 
 log = logging.getLogger(__name__)
 
@@ -69,10 +67,8 @@ class Access:
 def issue_token(
     session: Session, user_id: int, label: str, scope: Scope = Scope.FULL, days: int | None = None, tell: bool = True
 ) -> Issued:
-    """Issue a token for at most the configured time, which is also the default, and `tell` its owner.
-
-    Raises:
-        TooMany: the user has `MAX_TOKENS` valid ones.
+    """Issue a token for at most the configured time, which is also the default, and `tell` its owner. Raises TooMany:
+    the user has `MAX_TOKENS` valid ones.
     """
     valid = _valid(session, user_id, TokenKind.TOKEN)
     if len(session.exec(select(Token.id).where(*valid).limit(MAX_TOKENS)).all()) >= MAX_TOKENS:
@@ -164,11 +160,7 @@ def browsers(session: Session, user_id: int) -> list[Token]:
 
 
 def revoke(session: Session, user_id: int, token_id: int) -> None:
-    """End a token or session now; revoking it again changes nothing.
-
-    Raises:
-        NotFound: the user has no such token.
-    """
+    """End a token or session now; revoking it again changes nothing. Raises NotFound: the user has no such token."""
     token = session.get(Token, token_id)
     if token is None or token.user_id != user_id:
         raise NotFound("token", token_id)
@@ -243,3 +235,57 @@ def _revoke(session: Session, *which: ColumnElement[bool]) -> None:
 def digest(secret: str) -> str:
     """Return the hash that is stored in place of a secret."""
     return hashlib.sha256(secret.encode()).hexdigest()
+
+
+# Forgotten passwords: a link by e-mail lets the owner choose a new one.
+# The link goes to the confirmed addresses of the named account, or to the typed address. It carries a token made from
+# the address's secret, an instant and the hash of the present password. So it works for an hour, and only once, because
+# the hash changes. The answer is the same whether or not there is such an account or address.
+# Anybody who can read mail at a confirmed address can take over the account. Therefore adding one requires the
+# password.
+
+WITHIN = timedelta(hours=1)
+
+
+def ask_for_link(session: Session, named: str) -> None:
+    """Have a link sent to the confirmed addresses of the account with that name, and to that address if it is one."""
+    key = named.strip().lower()
+    meant = or_(col(User.name_key) == key, func.lower(Channel.address) == key)
+    addresses = select(Channel.id).join(User, col(User.id) == Channel.user_id)
+    addresses = addresses.where(meant, Channel.kind == ChannelKind.MAIL, *IN_USE)
+    addresses = addresses.where(col(User.password_hash).is_not(None), col(User.closed_at).is_(None))
+    at = now(session)
+    for channel_id in session.exec(addresses).all():
+        waits = (Delivery.channel_id == channel_id, Delivery.state == DeliveryState.WAITING)
+        if session.exec(select(Delivery.id).where(*waits, col(Delivery.resets_password).is_(True))).first() is None:
+            session.add(Delivery(channel_id=channel_id, resets_password=True, at=at, due_at=at))
+    session.flush()
+
+
+def link_query(session: Session, channel_id: int) -> str:
+    """Make the query of the reset link for the address of that channel."""
+    channel = session.get_one(Channel, channel_id)
+    until = int((now(session) + WITHIN).timestamp())
+    return f"channel={channel_id}&until={until}&token={_token(session, channel, until)}"
+
+
+def owner_of_link(session: Session, channel_id: int, until: int, token: str) -> Person:
+    """Find the account whose password a link resets. Raises NotFound: the link is invalid or has expired."""
+    channel = session.get(Channel, channel_id)
+    if channel is not None and channel.user_id is not None and now(session).timestamp() <= until:
+        user = session.get_one(User, channel.user_id)
+        genuine = hmac.compare_digest(_token(session, channel, until).encode(), token.encode())
+        if genuine and user.password_hash is not None and user.closed_at is None:
+            return Person.of(user)
+    raise NotFound("link", channel_id, gettext(OVER))
+
+
+def reset_password(session: Session, channel_id: int, until: int, token: str, password: str) -> None:
+    """Set another password by means of a link; of other ways in only its address is kept. Raises NotFound."""
+    session.exec(select(Channel.id).where(Channel.id == channel_id).with_for_update()).first()  # one request at a time
+    change_password(session, owner_of_link(session, channel_id, until, token), password, used=channel_id)
+
+
+def _token(session: Session, channel: Channel, until: int) -> str:
+    password_hash = session.get_one(User, channel.user_id, populate_existing=True).password_hash or ""
+    return hmac.new(channel.secret.encode(), f"reset.{until}.{password_hash}".encode(), hashlib.sha256).hexdigest()

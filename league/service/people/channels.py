@@ -18,8 +18,6 @@ A failure is tried again after a pause that doubles, `MOST_TRIES` times. A chann
 `PATIENCE` is switched off, until its owner switches it on again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import re
@@ -37,8 +35,7 @@ from deadheat.league.database import now, settings_of, surroundings
 from deadheat.league.errors import BadSetting, NotFound, TooMany
 from deadheat.league.outgoing import must_be_outside, read_url
 from deadheat.league.records import from_row
-from deadheat.league.service.ground.steps import set_values
-from deadheat.league.service.ground.storable import storable
+from deadheat.league.service.ground.steps import set_values, storable
 from deadheat.league.service.people.notices import account_changed
 from deadheat.league.service.people.person import Person
 from deadheat.league.states import ChannelKind, DeliveryState
@@ -92,21 +89,6 @@ class ChannelInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class DeliveryInfo:
-    """A delivery, for its channel's owner. `notice_id` is None for a test."""
-
-    id: int
-    channel_id: int
-    notice_id: int | None
-    state: DeliveryState
-    tries: int
-    due_at: datetime
-    detail: str
-    at: datetime
-    finished_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
 class Parcel:
     """A delivery that a process claimed at `at`, with everything needed to send it. `notice` is None for a test, a
     request to confirm the address, or a password reset link.
@@ -127,11 +109,8 @@ class Parcel:
 
 
 def add_webhook(session: Session, person: Person, url: str) -> tuple[ChannelInfo, str]:
-    """Add a person's webhook; return the secret that signs its requests, which is never shown again.
-
-    Raises:
-        BadSetting: about `url`.
-        TooMany.
+    """Add a person's webhook; return the secret that signs its requests, which is never shown again. Raises TooMany;
+    BadSetting: about `url`.
     """
     try:
         target = read_url(url)
@@ -277,11 +256,10 @@ def channels(session: Session, person: Person) -> list[ChannelInfo]:
     return [from_row(ChannelInfo, row) for row in session.exec(mine)]
 
 
-def deliveries(session: Session, person: Person, limit: int = 50) -> list[DeliveryInfo]:
-    """Return the deliveries of a channel, the newest first."""
+def deliveries(session: Session, person: Person, limit: int = 50) -> list[Delivery]:
+    """Return the deliveries of a person's channels, the newest first; `notice_id` is None for a test or a link."""
     mine = select(Delivery).join(Channel, col(Channel.id) == Delivery.channel_id).where(Channel.user_id == person.id)
-    newest = session.exec(mine.order_by(col(Delivery.id).desc()).limit(limit))
-    return [from_row(DeliveryInfo, row) for row in newest]
+    return list(session.exec(mine.order_by(col(Delivery.id).desc()).limit(limit)))
 
 
 def claim_deliveries(

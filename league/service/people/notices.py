@@ -1,4 +1,4 @@
-"""Notices: each account's inbox of events that concern its owner.
+"""Notices: each account's inbox of events that concern its owner. Also organisers' announcements to everyone.
 
 Theory of operation
 -------------------
@@ -11,16 +11,13 @@ All members of a team are notified about its bots. Closed accounts are not notif
 most the newest `MOST_KEPT` per person.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import cache
 from hashlib import sha256
 from typing import Any
 
-from sqlalchemy import bindparam, union_all
+from sqlalchemy import Integer, bindparam, union_all
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, delete, func, insert, select
 
@@ -28,12 +25,13 @@ from deadheat.engine.core import Fault
 from deadheat.engine.language import N_, gettext
 from deadheat.league.database import now
 from deadheat.league.records import from_row
-from deadheat.league.records.forecasts import ForecastEvaluation
-from deadheat.league.records.people import Notice as NoticeInfo
+from deadheat.league.records.bots import Notice as NoticeInfo
+from deadheat.league.records.rulings import Announcement as AnnouncementInfo
+from deadheat.league.records.seasons import ForecastEvaluation
+from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.service.ground.lookups import newest_first
-from deadheat.league.service.ground.steps import insert_new, set_values
-from deadheat.league.service.ground.storable import storable
+from deadheat.league.service.ground.steps import existing, insert_new, set_values, storable
 from deadheat.league.service.people.person import Person
 from deadheat.league.states import (
     SEASON_STEPS,
@@ -45,6 +43,7 @@ from deadheat.league.states import (
     dated_steps,
 )
 from deadheat.league.tables import (
+    Announcement,
     Appeal,
     Bot,
     BotVersion,
@@ -88,16 +87,12 @@ Facts = Mapping[str, str | int]
 
 def version_settled(session: Session, version_id: int) -> None:
     """Tell a bot's owners that a build is over."""
-    state, why, number, bot_id = session.exec(SETTLED, params={"version_id": version_id}).one()
+    settled = select(BotVersion.state, BotVersion.reason, BotVersion.number, BotVersion.bot_id)
+    state, why, number, bot_id = session.exec(settled.where(BotVersion.id == version_id)).one()
     ready = state is VersionState.READY
     kind = NoticeKind.VERSION_READY if ready else NoticeKind.VERSION_BROKEN
     reason = {} if ready else {"reason": why}
     _tell_people_of(session, bot_id, kind, f"version/{version_id}", version=number, **reason)
-
-
-SETTLED = select(BotVersion.state, BotVersion.reason, BotVersion.number, BotVersion.bot_id).where(
-    col(BotVersion.id) == bindparam("version_id")
-)
 
 
 def gate_decided(session: Session, gate: Contest, candidate: BotVersion) -> None:
@@ -372,25 +367,18 @@ TOLD = select(Notice.id).where(Notice.kind == bindparam("kind"), Notice.subject 
 
 
 def _people(session: Session, bot_ids: Collection[int]) -> dict[int, list[int]]:
-    """Return the people who are notified about each bot: its maker, or its team's members."""
+    """Return the people who are notified about each bot: its maker, or its team's members, with an open account."""
     found: dict[int, list[int]] = {bot_id: [] for bot_id in bot_ids}
-    for bot_id, user_id in session.connection().execute(_behind(), {"bot_ids": list(bot_ids)}):
-        found[bot_id].append(user_id)
-    return found
-
-
-@cache
-def _behind() -> Any:
-    """Return the owners and team members of the bots `bot_ids`, if their accounts are open."""
-    chosen = col(Bot.id).in_(bindparam("bot_ids", expanding=True))
+    chosen = col(Bot.id).in_(list(bot_ids))
     alone: Any = columns(col(Bot.id).label("bot_id"), col(Bot.owner_id).label("user_id"))
     alone = alone.where(chosen, col(Bot.team_id).is_(None))
-    teams = columns(col(Bot.id), col(TeamMember.user_id))
+    teams = columns(col(Bot.id), col(TeamMember.user_id)).where(chosen, col(TeamMember.joined_at).is_not(None))
     teams = teams.join_from(Bot, TeamMember, col(TeamMember.team_id) == col(Bot.team_id))
-    teams = teams.where(chosen, col(TeamMember.joined_at).is_not(None))
     behind = union_all(alone, teams).subquery()
     there = columns(behind.c.bot_id, behind.c.user_id).join_from(behind, User, col(User.id) == behind.c.user_id)
-    return there.where(col(User.closed_at).is_(None))
+    for bot_id, user_id in session.connection().execute(there.where(col(User.closed_at).is_(None))):
+        found[bot_id].append(user_id)
+    return found
 
 
 def _all_with(session: Session, role: Role) -> Sequence[int]:
@@ -421,3 +409,37 @@ def _filled(words: str, facts: Facts) -> str:
 
 
 PLACE = re.compile(r"\{(\w+)\}")
+
+
+MAX_SHOWN = 50
+
+
+def announce(session: Session, organiser: Person, season_id: int | None, title: str, text: str) -> AnnouncementInfo:
+    """Publish an announcement to everyone. Raises NotAllowed, NotFound."""
+    organiser.must_organise()
+    season = None if season_id is None else existing(session, Season, season_id).name
+    row = Announcement(season_id=season_id, title=title, text=text, author=organiser.name, at=now(session))
+    session.add(row)
+    session.flush()
+    record(session, organiser.name, "announced", f"announcement/{row.id}", {"season": season_id, "title": title})
+    return from_row(AnnouncementInfo, row, season=season)
+
+
+def take_down(session: Session, organiser: Person, announcement_id: int) -> None:
+    """Remove an announcement; the audit log still shows that it existed. Raises NotAllowed, NotFound."""
+    organiser.must_organise()
+    row = existing(session, Announcement, announcement_id)
+    record(session, organiser.name, "announcement-removed", f"announcement/{row.id}", {"title": row.title})
+    session.delete(row)
+
+
+def announcements(session: Session, season_id: int | None = None, limit: int = MAX_SHOWN) -> list[AnnouncementInfo]:
+    """Return the announcements about one season and about the whole league, or all, the newest first."""
+    statement = NEWEST if season_id is None else ABOUT
+    rows = session.exec(statement, params={"season": season_id, "most": limit})
+    return [from_row(AnnouncementInfo, row, season=season) for row, season in rows]
+
+
+NAMED = select(Announcement, Season.name).join(Season, col(Season.id) == Announcement.season_id, isouter=True)
+NEWEST = NAMED.order_by(col(Announcement.id).desc()).limit(bindparam("most", type_=Integer))
+ABOUT = NEWEST.where((col(Announcement.season_id) == bindparam("season")) | col(Announcement.season_id).is_(None))

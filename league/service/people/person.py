@@ -1,7 +1,5 @@
 """The person behind a request, and the rights that their token carries."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Self
 

@@ -8,18 +8,14 @@ member, which is checked when a bot enters and when somebody joins.
 Rows are locked in the order season, bot, team, user, so that two concurrent counts wait for each other.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-
-from sqlalchemy import ColumnElement, and_, bindparam, or_
+from sqlalchemy import ColumnElement, and_, or_
 from sqlmodel import Session, col, func, select
 
 from deadheat.engine.language import N_, _
 from deadheat.league.database import now
 from deadheat.league.errors import NameTaken, NotCaptain, NotFound, TooMany, WrongState
 from deadheat.league.records import from_row
-from deadheat.league.records.people import Team as TeamInfo
+from deadheat.league.records.bots import Team as TeamInfo
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.steps import existing, flush_unless_taken
 from deadheat.league.service.people import notices
@@ -142,7 +138,15 @@ def join_team(session: Session, asker: Person, team_id: int) -> TeamInfo:
     if row is None:
         raise NotFound("invitation", team_id, _("Nobody has invited you to team %(id)s.", id=team_id))
     if row.joined_at is None:
-        _check_entries(session, asker, team_id)
+        # The team's entries count for the caller from now on.
+        session.exec(select(User.id).where(User.id == asker.id).with_for_update(key_share=True)).one()
+        entered = select(Season, func.count()).join(Entry, col(Entry.season_id) == Season.id)
+        entered = entered.join(Bot, col(Bot.id) == Entry.bot_id).where(Bot.team_id == team_id)
+        entered = entered.where(col(Season.state).in_(ENTERABLE), col(Season.entries_per_author).is_not(None))
+        for season, of_team in session.exec(entered.group_by(col(Season.id)).order_by(col(Season.id))).all():
+            own = entries_behind(session, asker, season.id)
+            if own and own + of_team > (season.entries_per_author or 0):
+                raise too_many_entries(asker, season)
         row.joined_at = now(session)
         session.flush()
         record(session, asker.name, "team-joined", f"team/{team_id}")
@@ -227,38 +231,6 @@ def give_bot(session: Session, asker: Person, bot: Bot, team_id: int | None) -> 
     said = N_("The bot {bot}, which you created, was given to {owner}.")
     notices.account_changed(session, bot.owner_id, said, bot=bot.name, owner=owner)
     record(session, asker.name, "bot-given", f"bot/{bot.id}", {"team": team_id})
-
-
-def team_names(session: Session, bot_ids: Sequence[int]) -> dict[int, str]:
-    """Return the team of each of these bots that has one."""
-    return dict(session.exec(NAMES, params={"bots": list(bot_ids)}).all())
-
-
-NAMES = (
-    select(Bot.id, Team.name)
-    .join(Team, col(Team.id) == Bot.team_id)
-    .where(col(Bot.id).in_(bindparam("bots", expanding=True)))
-)
-
-
-def _check_entries(session: Session, asker: Person, team_id: int) -> None:
-    """Check the limits of the team's seasons on entries per person, counting the team's entries for the caller too. The
-    caller has locked the team. Raises TooMany.
-    """
-    session.exec(select(User.id).where(User.id == asker.id).with_for_update(key_share=True)).one()
-    entered = (
-        select(Season, func.count())
-        .join(Entry, col(Entry.season_id) == Season.id)
-        .join(Bot, col(Bot.id) == Entry.bot_id)
-        .where(Bot.team_id == team_id, col(Season.state).in_(ENTERABLE), col(Season.entries_per_author).is_not(None))
-        .group_by(col(Season.id))
-        .order_by(col(Season.id))
-    )
-    for season, of_team in session.exec(entered).all():
-        assert season.entries_per_author is not None
-        own = entries_behind(session, asker, season.id)
-        if own and own + of_team > season.entries_per_author:
-            raise too_many_entries(asker, season)
 
 
 def too_many_entries(person: Person, season: Season) -> TooMany:

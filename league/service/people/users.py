@@ -1,29 +1,84 @@
-"""People and their passwords. Tokens and sessions are in `league.service.people.access`.
+"""People, how they sign up and what proves who they are. Tokens and sessions are in `league.service.people.access`.
 
 A password is kept as an argon2 hash. A rejection does not say whether the name or the password is wrong, and takes the
 same time either way.
 """
 
-from __future__ import annotations
-
+import hmac
+import logging
 import threading
 from dataclasses import replace
+from datetime import timedelta
 from functools import cache
+from urllib.parse import urlsplit
 
 from argon2 import PasswordHasher, Type
 from argon2.exceptions import InvalidHashError, VerificationError
 from sqlalchemy import text
-from sqlmodel import Session, col, select
+from sqlmodel import Session, col, delete, select
 
+from deadheat.engine.language import N_, _
 from deadheat.league.database import now
-from deadheat.league.errors import AccountClosed, NameTaken, NotFound, WrongCredentials
-from deadheat.league.service.ground.audit import SYSTEM
-from deadheat.league.service.ground.steps import flush_unless_taken
-from deadheat.league.service.ground.storable import storable
-from deadheat.league.service.people.newcomers import check_newcomer
+from deadheat.league.errors import (
+    AccountClosed,
+    AlreadyLinked,
+    BadSetting,
+    NameTaken,
+    NotFound,
+    NotInvited,
+    WrongCredentials,
+    WrongState,
+)
+from deadheat.league.service.ground.audit import SYSTEM, record
+from deadheat.league.service.ground.steps import flush_unless_taken, storable
+from deadheat.league.service.people.notices import account_changed
 from deadheat.league.service.people.person import Person
-from deadheat.league.states import Role
-from deadheat.league.tables import Team, User
+from deadheat.league.states import NewcomerRule, Role
+from deadheat.league.tables import Identity, Newcomers, Team, User
+
+# Who may sign up: everybody, those with the organisers' code, or nobody.
+# The code is not a password: everybody has the same one, organisers can read it at their desk, and a new one replaces
+# it at once. Guessing it is limited as guessing a password is (`api.edge.rates`).
+
+ONLY = 1
+"""The id of the table's only row."""
+
+
+def newcomer_rule(session: Session) -> NewcomerRule:
+    """Say whether, and how, newcomers may sign up."""
+    return _row(session).rule
+
+
+def welcome(session: Session, organiser: Person) -> Newcomers:
+    """Return the rule with its code. Raises NotAllowed."""
+    organiser.must_organise()
+    return _row(session)
+
+
+def set_newcomer_rule(session: Session, organiser: Person, rule: NewcomerRule, code: str = "") -> None:
+    """Set another rule from now on; the audit log records it without the code. Raises NotAllowed; BadSetting: the rule
+    needs a code.
+    """
+    organiser.must_organise()
+    if rule is NewcomerRule.CODE and not code:
+        raise BadSetting("code", _("enter an invitation code"))
+    session.merge(Newcomers(id=ONLY, rule=rule, code=code if rule is NewcomerRule.CODE else ""))
+    session.flush()
+    record(session, organiser.name, "sign-up-ruled", "site", {"rule": rule.value})
+
+
+def check_newcomer(session: Session, code: str) -> None:
+    """Raise NotInvited unless people with that code ("" for none) may sign up."""
+    row = _row(session)
+    if row.rule is NewcomerRule.OPEN:
+        return
+    if row.rule is NewcomerRule.CLOSED or not hmac.compare_digest(row.code.encode(), code.encode()):
+        raise NotInvited(by_code=row.rule is NewcomerRule.CODE)
+
+
+def _row(session: Session) -> Newcomers:
+    return session.get(Newcomers, ONLY) or Newcomers(id=ONLY, rule=NewcomerRule.OPEN)
+
 
 _hasher = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1, type=Type.ID)
 """OWASP's second choice (19 MiB, 2 passes), about 25 ms here. Many at once must not exhaust a small host."""
@@ -42,7 +97,7 @@ RESERVED = frozenset(
     {SYSTEM, *Role, "administrator", "anonymous", "deadheat", HOUSE, "moderator", "operator", "organizer", "support"}
 )
 """Reserved names in lower case: readers would take them for the service or its staff. Accounts that an operator makes
-(`league.service.rulings.operators`) may have them.
+(`league.service.rulings.closing`) may have them.
 """
 
 
@@ -158,3 +213,82 @@ def _hash(password: str) -> str:
 def _decoy() -> str:
     """Return a hash that no password matches: it makes unknown names take the same time."""
     return _hasher.hash("nobody has this password")
+
+
+# Identities at the OpenID provider, and the accounts here that they open.
+# An identity is an issuer and a subject there, and opens one account. It belongs to an account in one of two ways: the
+# account was created with it, or its owner linked it while signed in. A name or an e-mail address never suffices,
+# because providers let people choose those.
+# The owner of an account without a password gets in by its identity, and by tokens. Where others must give a password,
+# that owner must have signed in within `FRESH`.
+
+log = logging.getLogger(__name__)
+
+FRESH = timedelta(minutes=10)
+"""How recently an owner without a password must have signed in, for example to close the account."""
+
+
+def person_known_as(session: Session, issuer: str, subject: str) -> Person | None:
+    """Find the account that this identity opens, if any. Raises AccountClosed."""
+    found = select(User).join(Identity, col(Identity.user_id) == User.id)
+    user = session.exec(found.where(Identity.issuer == issuer, Identity.subject == subject)).first()
+    if user is None:
+        return None
+    if user.closed_at is not None:
+        raise AccountClosed(user.ban_reason)
+    return Person.of(user)
+
+
+def sign_up_as(session: Session, name: str, code: str, issuer: str, subject: str) -> Person:
+    """Create an author without a password.
+
+    Raises:
+        NotInvited, NameTaken: as for everybody.
+        AlreadyLinked: the identity opens an account already.
+    """
+    must_be_free(name)
+    check_newcomer(session, code)
+    person = insert_user(session, name, None, Role.AUTHOR)
+    _add(session, person, issuer, subject)
+    return person
+
+
+def link_identity(session: Session, person: Person, issuer: str, subject: str) -> None:
+    """Let the identity open this account. The caller is signed in to it, and has proved the identity. Raises
+    AlreadyLinked: it opens another account, or another identity of that issuer opens this one.
+    """
+    _add(session, person, issuer, subject)
+    account_changed(session, person.id, N_("Your account was linked to {provider}."), provider=urlsplit(issuer).netloc)
+
+
+def _add(session: Session, person: Person, issuer: str, subject: str) -> None:
+    session.add(Identity(user_id=person.id, issuer=issuer, subject=subject, created_at=now(session)))
+    flush_unless_taken(session, AlreadyLinked())
+    log.info("user %d signs in through %s from now on", person.id, issuer)
+
+
+def unlink_identity(session: Session, person: Person, issuer: str) -> None:
+    """Unlink an identity from the account. Raises WrongState: nothing else would open the account."""
+    if not has_password(session, person):
+        raise WrongState("unlinked", _("Set a password first: otherwise nobody could sign in to this account."))
+    session.exec(delete(Identity).where(col(Identity.user_id) == person.id, col(Identity.issuer) == issuer))
+    account_changed(session, person.id, N_("The link to {provider} was removed."), provider=urlsplit(issuer).netloc)
+    log.info("user %d no longer signs in through %s", person.id, issuer)
+
+
+def forget_identities(session: Session, user_id: int) -> None:
+    """Remove the identities of an account that its owner closes, so that they can open another one, or whose password
+    is replaced. A banned account keeps its identities.
+    """
+    session.exec(delete(Identity).where(col(Identity.user_id) == user_id))
+
+
+def is_linked(session: Session, person: Person, issuer: str) -> bool:
+    """Say whether an identity of that issuer opens the account."""
+    mine = select(Identity.id).where(Identity.user_id == person.id, Identity.issuer == issuer)
+    return session.exec(mine).first() is not None
+
+
+def has_password(session: Session, person: Person) -> bool:
+    """Say whether a password opens the account."""
+    return session.get_one(User, person.id).password_hash is not None

@@ -5,8 +5,6 @@ and the last ranking of each span is kept. When the season has grown so old that
 goes. The season's first ranking stays.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -21,6 +19,8 @@ from deadheat.league.tables import BotVersion, RatingPoint, RatingSnapshot, Seas
 
 MOST_POINTS = 128
 """The most points of one bot in one season."""
+
+FIGURES = ("elo", "low", "high", "rank")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,44 +38,42 @@ class HistoryPoint:
 def remember(session: Session, snapshot: RatingSnapshot) -> None:
     """Add a ranking that was just stored, and remove the points that it makes superfluous."""
     season_id = snapshot.season_id
-    began_at, last = session.exec(BEGINNING, params={"season": season_id}).one()
+    latest = select(func.max(RatingPoint.second)).where(RatingPoint.season_id == Season.id).scalar_subquery()
+    began_at, last = session.exec(select(Season.created_at, latest).where(Season.id == season_id)).one()
     second = max(0, int((snapshot.created_at - began_at).total_seconds()))
     if last is not None:
-        _thin(session, season_id, last, second)
+        # The first point stays, and the last of each span; a ranking in the same second as the first point replaces it.
+        width = span(second)
+        stored = col(RatingPoint.second)
+        of_season = col(RatingPoint.season_id) == season_id
+        first = session.exec(select(func.min(stored)).where(of_season)).one()
+        thinned = (of_season, (stored != first) | (stored == second))
+        if span(last) != width:
+            kept = select(func.max(stored)).where(of_season).group_by(stored // width)
+            session.exec(delete(RatingPoint).where(*thinned, stored.not_in(kept)))
+        session.exec(delete(RatingPoint).where(*thinned, stored >= second // width * width))
     rows = [
-        {"season_id": season_id, "second": second}
-        | {name: row[name] for name in ("bot_id", "version_id", "elo", "low", "high", "rank")}
+        {"season_id": season_id, "second": second} | {name: row[name] for name in ("bot_id", "version_id", *FIGURES)}
         for row in snapshot.standings["rows"]
         if row["rank"] is not None
     ]
     insert_rows(session, RatingPoint, rows)
 
 
-BEGINNING = select(
-    Season.created_at, select(func.max(RatingPoint.second)).where(RatingPoint.season_id == Season.id).scalar_subquery()
-).where(col(Season.id) == bindparam("season"))
-
-
 def history(session: Session, season_id: int, bot_id: int) -> list[HistoryPoint]:
     """Return a bot's ratings in a season, the oldest first."""
     began_at = session.get_one(Season, season_id).created_at
-    rows = session.connection().execute(POINTS, {"season": season_id, "bot": bot_id}).all()
+    figures = (RatingPoint.second, BotVersion.number, *(getattr(RatingPoint, name) for name in FIGURES))
+    points = sqlalchemy.select(*map(col, figures)).join_from(
+        RatingPoint, BotVersion, col(BotVersion.id) == RatingPoint.version_id
+    )
+    of_bot = (col(RatingPoint.season_id) == season_id, col(RatingPoint.bot_id) == bot_id)
+    rows = session.connection().execute(points.where(*of_bot)).all()
     # Sort here: for an ordered result, SQLite would read the whole season in that order instead of the bot's index.
     return [
-        HistoryPoint(began_at + timedelta(seconds=second), *figures)
-        for second, *figures in sorted(rows, key=lambda row: row[0])
+        HistoryPoint(began_at + timedelta(seconds=second), *values)
+        for second, *values in sorted(rows, key=lambda row: row[0])
     ]
-
-
-POINTS = (
-    sqlalchemy.select(
-        col(RatingPoint.second),
-        col(BotVersion.number),
-        *(getattr(RatingPoint, name) for name in ("elo", "low", "high", "rank")),
-    )
-    .join_from(RatingPoint, BotVersion, col(BotVersion.id) == RatingPoint.version_id)
-    .where(col(RatingPoint.season_id) == bindparam("season"), col(RatingPoint.bot_id) == bindparam("bot"))
-)
 
 
 TREND_POINTS = 12
@@ -122,18 +120,3 @@ AT_SECONDS = (
 def span(second: int) -> int:
     """Return the length of the spans at that age, in seconds: a power of two."""
     return max(1, 1 << max(0, (second // MOST_POINTS).bit_length()))
-
-
-def _thin(session: Session, season_id: int, last: int, second: int) -> None:
-    """Keep the season's first point and the last of each span before the current one, and no other of the current one.
-    A ranking in the same second as the first point replaces it.
-    """
-    width = span(second)
-    stored = col(RatingPoint.second)
-    of_season = col(RatingPoint.season_id) == season_id
-    first = session.exec(select(func.min(stored)).where(of_season)).one()
-    thinned = (of_season, (stored != first) | (stored == second))
-    if span(last) != width:
-        kept = select(func.max(stored)).where(of_season).group_by(stored // width)
-        session.exec(delete(RatingPoint).where(*thinned, stored.not_in(kept)))
-    session.exec(delete(RatingPoint).where(*thinned, stored >= second // width * width))

@@ -1,39 +1,59 @@
-"""Rankings: the whole log of a season is read, refitted and stored as one snapshot; nothing is updated in place.
+"""Rankings: the whole log of a season is read, refitted and stored as one snapshot, until the last is published.
 
 The log is every match that counts (`league.service.ground.counting`), with the version and rank of each seat. People
 read only the newest snapshot (`leaderboard`), so the cost of a page does not depend on the number of matches.
 """
 
-from __future__ import annotations
-
-import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cache
 from typing import Any
 
-from sqlalchemy import Text, Update, bindparam
-from sqlalchemy import cast as as_type
+from sqlalchemy import bindparam
 from sqlalchemy import select as columns
+from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, exists, func, select
-from sqlmodel.sql.expression import Select
 
 from deadheat.league.config import MOST_UNSETTLING, REFIT_SECONDS, SETTLED_SECONDS
 from deadheat.league.database import now, surroundings
 from deadheat.league.errors import NotFound
 from deadheat.league.pairing.separation import is_settled
 from deadheat.league.records import from_row
-from deadheat.league.service.ground.counting import may_be_drawn
+from deadheat.league.service.ground.audit import SYSTEM, audit_log, record
+from deadheat.league.service.ground.counting import HELD, may_be_drawn
 from deadheat.league.service.ground.lookups import PUBLISHED
-from deadheat.league.service.ground.steps import set_values, update_rows, updating
+from deadheat.league.service.ground.steps import existing, lock_season, set_values
+from deadheat.league.service.people import notices
+from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.history import remember
-from deadheat.league.service.rankings.ranking import ranking_if_new
-from deadheat.league.service.rankings.stored import standings_in
+from deadheat.league.service.rankings.ranking import ranking, ranking_if_new
+from deadheat.league.service.seasons.seasons import published, season_info
+from deadheat.league.service.series.privacy import PLANNED
 from deadheat.league.service.series.response_times import latency_by_version
-from deadheat.league.states import UNFINISHED, VersionState
-from deadheat.league.tables import Bot, BotVersion, Entry, RatingSnapshot, Season, Series, UtcDateTime
+from deadheat.league.service.series.rules_played import rules_played
+from deadheat.league.states import UNFINISHED, MatchState, SeasonState, VersionState
+from deadheat.league.tables import (
+    AuditRecord,
+    Bot,
+    BotVersion,
+    Entry,
+    Match,
+    Participant,
+    RatingSnapshot,
+    Season,
+    Series,
+    UtcDateTime,
+)
+from deadheat.league.verification.comparison import Recount, differences, model_of
+from deadheat.league.verification.fairness import Dealt, DiceCheck, canonical, check_dice, told
+
+# The end of a season: its standings become final, and the hash of its archive is noted.
+# A closed season is over when the last of its series has ended and no match waits for an organiser. Then the log cannot
+# change any more (`league.service.rulings.rulings` refuses to touch a closed season). The ranking is made once more
+# from all of it, and stored as the published standings with the log's hash. There is one such snapshot for a season,
+# and the database refuses to change or remove it. The secret of the season's dice is published with it, because no
+# match is left to be played.
 
 log = logging.getLogger(__name__)
 
@@ -63,26 +83,50 @@ NOTHING_RANKED: dict[str, Any] = {
 }
 
 
+Row = dict[str, Any]
+
+
+class Rows(list[Row]):
+    """The rows of a ranking, best first."""
+
+    @property
+    def ranked(self) -> int:
+        """The number of rows with a place."""
+        return sum(row["rank"] is not None for row in self)
+
+    def of(self, bot_ids: Collection[int]) -> list[Row]:
+        """Return the rows of these bots."""
+        return [row for row in self if row["bot_id"] in bot_ids]
+
+    def around(self, bot_id: int) -> tuple[Row | None, list[Row], list[Row]]:
+        """Return a bot's row (or None), the rows above it, the nearest first, and the rows below it."""
+        for place, row in enumerate(self):
+            if row["bot_id"] == bot_id:
+                return row, self[:place][::-1], self[place + 1 :]
+        return None, [], []
+
+
+class Times(dict[str, Any]):
+    """Response times, by version as text."""
+
+    def of(self, rows: Iterable[Row]) -> dict[int, Any]:
+        """Return the times of these rows' versions, by version, for those that have any."""
+        return {row["version_id"]: self[key] for row in rows if (key := str(row["version_id"])) in self}
+
+
 def seasons_to_refit(session: Session, *, ended: bool = False) -> list[int]:
     """Return the seasons whose log has grown since their newest ranking. While a season is played, results keep coming,
     so it is not ranked again within `REFIT_SECONDS`. `ended`: only seasons in which nothing more is played.
     """
     before = now(session) - timedelta(seconds=REFIT_SECONDS)
-    return [
-        season_id
-        for season_id, created_at, goes_on in session.exec(_grown())
-        if not goes_on or (not ended and (created_at is None or created_at <= before))
-    ]
-
-
-@cache
-def _grown() -> Select[int, Any, bool]:
-    """Return the statement for seasons whose log has grown, their newest ranking's time, and whether more is played."""
     newest = select(func.max(RatingSnapshot.created_at)).where(RatingSnapshot.season_id == Season.id).scalar_subquery()
     played = exists().where(col(Series.season_id) == Season.id, col(Series.state).in_(UNFINISHED))
-    return select(Season.id, newest, played).where(
-        col(Season.log_serial) != col(Season.rated_serial), col(Season.id).not_in(PUBLISHED)
-    )
+    grown = (col(Season.log_serial) != col(Season.rated_serial), col(Season.id).not_in(PUBLISHED))
+    return [
+        season_id
+        for season_id, created_at, goes_on in session.exec(select(Season.id, newest, played).where(*grown))
+        if not goes_on or (not ended and (created_at is None or created_at <= before))
+    ]
 
 
 def refit(session: Session, season_id: int) -> bool:
@@ -94,10 +138,14 @@ def refit(session: Session, season_id: int) -> bool:
     follows, never one too few.
     """
     with surroundings(session).reading() as reader:
-        serial = reader.exec(SERIAL, params={"season": season_id}).one()
+        serial = reader.exec(select(Season.log_serial).where(col(Season.id) == season_id)).one()
         snapshot = ranking_if_new(reader, season_id, _newest(reader, season_id))
-    first = update_rows(session, _ranking(), {"id": season_id}, rated_serial=serial, read=serial) == 1
-    if not first or snapshot is None or season_id in session.exec(PUBLISHED).all():
+    older = (col(Season.id) == season_id, col(Season.rated_serial) < serial)
+    if (
+        not set_values(session, Season, *older, rated_serial=serial)
+        or snapshot is None
+        or season_id in session.exec(PUBLISHED).all()
+    ):
         return False
     times = latency_by_version(session, season_id)
     ranked = [str(row["version_id"]) for name in ("rows", "unranked") for row in snapshot.standings[name]]
@@ -106,20 +154,6 @@ def refit(session: Session, season_id: int) -> bool:
     session.flush()
     remember(session, snapshot)
     thin(session, season_id)
-    _note_whether_settled(session, season_id, snapshot)
-    log.info("season %d ranked: log %s", season_id, snapshot.log_sha256[:12])
-    return True
-
-
-def order_is_settled(session: Session, season_id: int) -> bool:
-    """Say whether further games are unlikely to change a season's order (`league.pairing.separation`)."""
-    return session.exec(SETTLED_UNTIL, params={"season": season_id}).one() is not None
-
-
-SETTLED_UNTIL = select(Season.settled_until).where(col(Season.id) == bindparam("season"))
-
-
-def _note_whether_settled(session: Session, season_id: int, snapshot: RatingSnapshot) -> None:
     playing = select(Entry.version_id, Entry.division).where(may_be_drawn(season_id), col(Entry.rests_since).is_(None))
     since = {"season": season_id, "since": now(session) - timedelta(days=1)}
     patient = session.connection().execute(BEYOND, since).scalars().all()
@@ -127,6 +161,13 @@ def _note_whether_settled(session: Session, season_id: int, snapshot: RatingSnap
     if settled is not order_is_settled(session, season_id):
         until = now(session) + timedelta(seconds=SETTLED_SECONDS) if settled else None
         set_values(session, Season, col(Season.id) == season_id, settled_until=until)
+    log.info("season %d ranked: log %s", season_id, snapshot.log_sha256[:12])
+    return True
+
+
+def order_is_settled(session: Session, season_id: int) -> bool:
+    """Say whether further games are unlikely to change a season's order (`league.pairing.separation`)."""
+    return session.exec(select(Season.settled_until).where(col(Season.id) == season_id)).one() is not None
 
 
 _UPLOADS = (
@@ -145,35 +186,21 @@ BEYOND = columns(_UPLOADS.c.id).where(_UPLOADS.c.nth > MOST_UNSETTLING)
 nobody keeps it awake by uploads.
 """
 
-SERIAL = select(Season.log_serial).where(col(Season.id) == bindparam("season"))
-
-
-@cache
-def _ranking() -> Update:
-    return updating(Season, "id").where(col(Season.rated_serial) < bindparam("read"))
-
 
 def leaderboard(session: Session, season_id: int) -> Leaderboard:
     """Return the newest ranking. Raises NotFound."""
-    newest = _newest(session, season_id)
-    if newest is None:
-        return Leaderboard(season_id, None, None, None, {}, dict(NOTHING_RANKED))
-    return from_row(Leaderboard, newest, snapshot_id=newest.id)
+    return stored_ranking(session, season_id, newest_snapshot(session, season_id))
 
 
 def stored_ranking(session: Session, season_id: int, snapshot_id: int | None) -> Leaderboard:
-    """Return a season's ranking, whose parts are decoded when they are read (see `league.service.rankings.stored`)."""
-    if snapshot_id is None:
-        return Leaderboard(season_id, None, None, None, {}, standings_in(json.dumps(NOTHING_RANKED)))
-    row = session.connection().execute(STORED, {"id": snapshot_id}).one()
-    return from_row(Leaderboard, row, standings=standings_in(row.standings))
-
-
-STORED = columns(
-    col(RatingSnapshot.id).label("snapshot_id"),
-    *(getattr(RatingSnapshot, name) for name in ("season_id", "created_at", "log_sha256", "config", "final")),
-    as_type(RatingSnapshot.standings, Text).label("standings"),
-).where(col(RatingSnapshot.id) == bindparam("id"))
+    """Return a season's ranking with that number. One of 2,000 bots takes 10 ms to decode."""
+    row = None if snapshot_id is None else session.get_one(RatingSnapshot, snapshot_id)
+    standings = dict(NOTHING_RANKED if row is None else row.standings)  # older rankings lack the last parts
+    standings |= {name: Rows(standings[name]) for name in ("rows", "unranked")}
+    standings["latency"] = Times(standings.get("latency", {}))
+    if row is None:
+        return Leaderboard(season_id, None, None, None, {}, standings)
+    return from_row(Leaderboard, row, snapshot_id=row.id, standings=standings)
 
 
 def newest_snapshot(session: Session, season_id: int) -> int | None:
@@ -219,20 +246,22 @@ def thin(session: Session, season_id: int) -> None:
     one of the newest (`WHOLE`), the last of an hour of the past day, or the last of a day. All other standings become
     `{}`. The points that bots' pages draw are kept separately (`league.service.rankings.history`).
     """
-    rankings = session.exec(STILL_WHOLE, params={"season": season_id}).all()
+    still_whole = (
+        select(RatingSnapshot.id, RatingSnapshot.created_at)
+        .where(col(RatingSnapshot.season_id) == season_id)
+        .where(col(RatingSnapshot.whole).is_(True), col(RatingSnapshot.final).is_(False))
+        .order_by(col(RatingSnapshot.id))
+    )
+    rankings = session.exec(still_whole).all()
     keep = kept(rankings, now(session), WHOLE)
     gone = [snapshot_id for snapshot_id, _ in rankings if snapshot_id not in keep]
-    gone = [snapshot_id for snapshot_id in gone if snapshot_id != _qualifying(session, season_id)][:MOST_AT_ONCE]
     if gone:
-        set_values(session, RatingSnapshot, col(RatingSnapshot.id).in_(gone), standings={}, whole=False)
-
-
-STILL_WHOLE = (
-    select(RatingSnapshot.id, RatingSnapshot.created_at)
-    .where(col(RatingSnapshot.season_id) == bindparam("season"))
-    .where(col(RatingSnapshot.whole).is_(True), col(RatingSnapshot.final).is_(False))
-    .order_by(col(RatingSnapshot.id))
-)
+        # The finalists were chosen by the newest ranking of that time.
+        qualified_at = session.exec(select(Season.qualified_at).where(Season.id == season_id)).one()
+        before = select(func.max(RatingSnapshot.id)).where(RatingSnapshot.season_id == season_id)
+        chosen_by = qualified_at and session.exec(before.where(RatingSnapshot.created_at <= qualified_at)).one()
+        if emptied := [snapshot_id for snapshot_id in gone if snapshot_id != chosen_by][:MOST_AT_ONCE]:
+            set_values(session, RatingSnapshot, col(RatingSnapshot.id).in_(emptied), standings={}, whole=False)
 
 
 def kept(rankings: Sequence[tuple[int, datetime]], at: datetime, newest: int) -> set[int]:
@@ -246,10 +275,147 @@ def kept(rankings: Sequence[tuple[int, datetime]], at: datetime, newest: int) ->
     return {*last.values(), *(snapshot_id for snapshot_id, _ in rankings[-newest:])}
 
 
-def _qualifying(session: Session, season_id: int) -> int | None:
-    """Return the ranking by which the finalists were chosen: the newest at that time."""
-    qualified_at = session.exec(select(Season.qualified_at).where(Season.id == season_id)).one()
-    if qualified_at is None:
-        return None
-    before = (RatingSnapshot.season_id == season_id, col(RatingSnapshot.created_at) <= qualified_at)
-    return session.exec(select(func.max(RatingSnapshot.id)).where(*before)).one()
+def seasons_to_publish(session: Session) -> list[int]:
+    """Return the closed seasons without published standings, in which no series is under way and no match is held."""
+    unfinished = select(Series.season_id).where(col(Series.state).in_(UNFINISHED))
+    held = select(Match.season_id).where(Match.state == MatchState.HELD)
+    over = select(Season.id).where(
+        Season.state == SeasonState.CLOSED, *(col(Season.id).not_in(those) for those in (unfinished, held, PUBLISHED))
+    )
+    return list(session.exec(over.order_by(col(Season.id))))
+
+
+def publish(session: Session, season_id: int) -> bool:
+    """Publish a season's standings. Return False if they are published already, or if the season is not over. Call this
+    first in a transaction.
+
+    As for any ranking, the log is read and fitted in a session of its own, so that no writer waits for it.
+    """
+    with surroundings(session).reading() as reader:
+        if season_id not in seasons_to_publish(reader):
+            return False
+        snapshot = ranking(reader, season_id)
+        snapshot.standings["latency"] = latency_by_version(reader, season_id)
+    snapshot.final = True
+    session.add(snapshot)
+    try:
+        session.flush()
+    except IntegrityError:
+        session.rollback()  # another process was faster, with the same log
+        return False
+    set_values(session, Season, col(Season.id) == season_id, rated_serial=Season.log_serial)
+    remember(session, snapshot)
+    secret = session.get_one(Season, season_id).secret
+    data = {"ranking": snapshot.id, "log_sha256": snapshot.log_sha256, "dice_secret": secret and secret.hex()}
+    record(session, SYSTEM, "season-published", f"season/{season_id}", data)
+    notices.standings_published(session, season_id, snapshot.standings["rows"])
+    log.info("season %d published: log %s", season_id, snapshot.log_sha256[:12])
+    return True
+
+
+def note_archive(session: Session, organiser: Person, season_id: int, sha256: str) -> None:
+    """Record the hash of a closed season's archive; recording it again changes nothing.
+
+    The record is about ``archive/1`` rather than ``season/1``, whose records are in the archive. Raises NotAllowed,
+    NotFound. WrongState: the standings are not published.
+    """
+    organiser.must_organise()
+    lock_season(session, season_id)
+    published(session, season_id, "its archive is final")
+    subject, data = f"archive/{season_id}", {"sha256": sha256}
+    if canonical(data) not in {one.data for one in audit_log(session, subject=subject)}:
+        record(session, organiser.name, "season-archived", subject, data)
+
+
+def recount(session: Session, season_id: int) -> Recount:
+    """Compare the newest ranking with the one that its configuration gives for the present log. Raises NotFound."""
+    season = existing(session, Season, season_id)
+    stored = leaderboard(session, season_id)
+    due = season.log_serial != season.rated_serial and not stored.final
+    if stored.snapshot_id is None:
+        return Recount(season_id, None, None, 0, (), due)
+    try:
+        config = model_of(stored.config)
+    except ValueError as error:
+        return Recount(season_id, stored.snapshot_id, stored.log_sha256, 0, (f"The ranking was {error}.",), due)
+    made = ranking(session, season_id, config)
+    found = differences(
+        {"log_sha256": stored.log_sha256, "config": stored.config, **stored.standings},
+        {"log_sha256": made.log_sha256, "config": made.config, **made.standings},
+    )
+    return Recount(season_id, stored.snapshot_id, made.log_sha256, made.standings["totals"]["rated"], found, due)
+
+
+def dice_check(session: Session, season_id: int) -> DiceCheck:
+    """Say whether the season's dice are those to which it committed. Raises NotFound."""
+    info = season_info(session, season_id)
+    about = select(AuditRecord.action, AuditRecord.data).where(AuditRecord.subject == f"season/{season_id}")
+    season = told(info.game, info.dice_commitment, info.dice_secret, session.exec(about.order_by(col(AuditRecord.id))))
+    of_it = Match.season_id == season_id
+    seated = select(Participant.match_id, Participant.version_id).join(Match).where(of_it)
+    seats: dict[int, tuple[int, ...]] = {}
+    for match_id, version in session.exec(seated.order_by(col(Participant.match_id), col(Participant.seat))):
+        seats[match_id] = (*seats.get(match_id, ()), version)
+    rows = session.exec(select(Match).where(of_it).order_by(col(Match.id)))
+    dealt = (
+        Dealt(row.id, row.deal, row.commitment, row.seed.hex(), seats[row.id], row.asked is not None) for row in rows
+    )
+    return check_dice(season, dealt)
+
+
+MOST_SEASONS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Honesty:
+    """The figures of one season. `totals`: see `league.service.rankings.ranking`; empty, like the rest, before the
+    first ranking.
+
+    `held`: its matches that wait for an organiser now, ranked or not. `rules`: the versions of the game's rules under
+    which it was played, and since when.
+    """
+
+    season_id: int
+    name: str
+    game: str
+    state: SeasonState
+    held: int
+    totals: dict[str, Any]
+    log_sha256: str | None
+    ranked_at: datetime | None
+    rules: tuple[tuple[int, datetime], ...]
+
+
+def totals_of(session: Session, snapshot_id: int) -> dict[str, Any]:
+    """Return the totals of the log from which a ranking was made. Rankings are large and never change."""
+    totals = select(col(RatingSnapshot.standings)["totals"]).where(RatingSnapshot.id == snapshot_id)
+    found: dict[str, Any] = session.exec(totals).one()
+    return found
+
+
+def honesty(session: Session, totals: Callable[[Session, int], dict[str, Any]] = totals_of) -> list[Honesty]:
+    """Return the figures of seasons, the newest first."""
+    seasons = session.exec(select(Season).order_by(col(Season.id).desc()).limit(MOST_SEASONS)).all()
+    of_these = col(RatingSnapshot.season_id).in_([season.id for season in seasons])
+    newest = select(func.max(RatingSnapshot.id)).where(of_these).group_by(col(RatingSnapshot.season_id))
+    told = (RatingSnapshot.season_id, RatingSnapshot.id, RatingSnapshot.log_sha256, RatingSnapshot.created_at)
+    rankings = session.exec(select(*told).where(col(RatingSnapshot.id).in_(newest)))
+    snapshots = {season_id: (number, log, at) for season_id, number, log, at in rankings}
+    rules: dict[int, list[tuple[int, datetime]]] = {}
+    for row in rules_played(session, [season.id for season in seasons]):
+        rules.setdefault(row.season_id, []).append((row.rules_version, row.first_at))
+    waiting = select(Match.season_id, func.count()).where(HELD, PLANNED).group_by(col(Match.season_id))
+    held = dict(session.exec(waiting).all())
+    return [
+        from_row(
+            Honesty,
+            season,
+            season_id=season.id,
+            held=held.get(season.id, 0),
+            totals=totals(session, snapshots[season.id][0]) if season.id in snapshots else {},
+            log_sha256=snapshots[season.id][1] if season.id in snapshots else None,
+            ranked_at=snapshots[season.id][2] if season.id in snapshots else None,
+            rules=tuple(rules.get(season.id, ())),
+        )
+        for season in seasons
+    ]

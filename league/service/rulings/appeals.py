@@ -4,11 +4,9 @@ Only the owner of a bot in a match (or a member of its team) may appeal, with on
 Its author and organisers can read an appeal; its existence and the ruling are in the public audit log.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
-from sqlmodel import Session, col, func, select, update
+from sqlmodel import Session, col, func, select
 
 from deadheat.engine.language import N_, _, gettext
 from deadheat.league.causes import told_findings
@@ -18,13 +16,12 @@ from deadheat.league.records import from_row
 from deadheat.league.records.rulings import Appeal as AppealInfo
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.lookups import newest_first
-from deadheat.league.service.ground.steps import flush_unless_taken, lock_season
-from deadheat.league.service.ground.storable import evidence_json, storable
+from deadheat.league.service.ground.steps import evidence_json, flush_unless_taken, lock_season, storable
 from deadheat.league.service.people import notices
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import owned_by
 from deadheat.league.service.rulings import rulings
-from deadheat.league.service.rulings.impartiality import judging
+from deadheat.league.service.rulings.rulings import judging
 from deadheat.league.service.series.deals import dice_in_use
 from deadheat.league.service.series.privacy import may_see
 from deadheat.league.states import AppealState, MatchState
@@ -75,10 +72,8 @@ def appealable(session: Session, owner: Person, match_id: int) -> int:
 def open_appeal(
     session: Session, owner: Person, match_id: int, text: str, findings: Mapping[str, object]
 ) -> AppealInfo:
-    """Store an appeal with the findings of a re-simulation of the match.
-
-    Raises:
-        NotFound, WrongState (also if the bot has an open appeal against it), TooMany.
+    """Store an appeal with the findings of a re-simulation of the match. Raises NotFound, WrongState (also if the bot
+    has an open appeal against it), TooMany.
     """
     match = session.get(Match, match_id)
     if match is not None:
@@ -192,11 +187,8 @@ def _open(session: Session, appeal_id: int) -> Appeal:
 
 
 def _close(session: Session, row: Appeal, state: AppealState, who: str, ruling: str) -> None:
-    values = {"state": state, "open_key": None, "ruled_at": now(session), "ruled_by": who, "ruling": ruling}
-    still_open = (col(Appeal.id) == row.id, col(Appeal.state) == AppealState.OPEN)
-    closed = session.exec(update(Appeal).where(*still_open).values(**values)).rowcount
-    assert closed == 1, "the row was locked when it was read"
-    session.refresh(row)
+    row.state, row.open_key, row.ruled_at, row.ruled_by, row.ruling = state, None, now(session), who, ruling
+    session.flush()
 
 
 def _view(session: Session, row: Appeal) -> AppealInfo:

@@ -10,54 +10,79 @@ is final as soon as the points of the match's pairing are: from then on, voiding
 the statistics, and restoring it puts them back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime
 
-from sqlmodel import Session, col, select
+from sqlmodel import Session, case, col, func, select
 
 from deadheat.engine.chance import commitment
 from deadheat.engine.language import _
 from deadheat.league.causes import DROPPED
 from deadheat.league.database import now
-from deadheat.league.errors import NotFound, WrongState
+from deadheat.league.errors import BadSetting, OwnMatch, WrongState
+from deadheat.league.records.matches import MatchDetail
 from deadheat.league.service.evaluations.playing import drawn, points_of, with_players
 from deadheat.league.service.ground.audit import record
-from deadheat.league.service.ground.steps import existing, insert_rows, move, touch_log
+from deadheat.league.service.ground.counting import HELD
+from deadheat.league.service.ground.steps import existing, insert_rows, lock_season, move, set_values, touch_log
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.rulings.impartiality import judging
+from deadheat.league.service.people.teams import owned_by
 from deadheat.league.service.series.deadlines import rule_on_deadlines
 from deadheat.league.service.series.dice import deal_dice, drawn_dice
-from deadheat.league.service.series.privacy import must_see
-from deadheat.league.states import (
-    IN_PLAY,
-    WITH_RESULT,
-    ContestState,
-    MatchState,
-    Precedence,
-    Purpose,
-    SeasonState,
-)
+from deadheat.league.service.series.dropping import put_back
+from deadheat.league.service.series.privacy import must_see, seen_by_organiser
+from deadheat.league.service.views.matches import match_detail
+from deadheat.league.states import IN_PLAY, UNRATED, WITH_RESULT, ContestState, MatchState, Precedence, Purpose, Role
 from deadheat.league.tables import (
     Attempt,
+    Bot,
     Contest,
     Match,
     Meeting,
     Participant,
     Season,
     Series,
+    TeamMember,
+    User,
     VoidedMatch,
 )
+
+ALONE = "their own bot plays in it, and every other organiser has one there, too"
+"""The audit log's remark if an organiser had to judge a match of their own bot."""
+
+
+def judging(session: Session, organiser: Person, match_id: int) -> dict[str, object]:
+    """Say whether the organiser has a bot in the match, for the audit log. Raises OwnMatch: the organiser has, and
+    somebody else could decide.
+    """
+    bots = select(Bot.id).join(Participant, col(Participant.bot_id) == Bot.id)
+    own = session.exec(bots.where(Participant.match_id == match_id, owned_by(organiser))).first()
+    if own is None:
+        return {"own_bot": False}
+    if _others(session, organiser, match_id):
+        raise OwnMatch(match_id)
+    return {"own_bot": True, "remark": ALONE}
+
+
+def _others(session: Session, organiser: Person, match_id: int) -> bool:
+    """Say whether there is another organiser who has no bot in the match."""
+    of_match = select(Bot).join(Participant, col(Participant.bot_id) == Bot.id)
+    seated = of_match.where(Participant.match_id == match_id).subquery()
+    alone = select(seated.c.owner_id).where(seated.c.team_id.is_(None))
+    teams = select(TeamMember.user_id).where(
+        col(TeamMember.team_id).in_(select(seated.c.team_id)), col(TeamMember.joined_at).is_not(None)
+    )
+    organises = (col(User.role).in_(Role.allowing(Role.ORGANISER)), col(User.closed_at).is_(None))
+    others = select(User.id).where(User.id != organiser.id, *organises)
+    others = others.where(col(User.id).not_in(alone), col(User.id).not_in(teams))
+    return session.exec(others.limit(1)).first() is not None
 
 
 def void_match(session: Session, organiser: Person, match_id: int, reason: str) -> bool:
     """Take a finished match out of the log of results. Return False if it is out already; the old reason then stands.
     Raises NotAllowed, NotFound, OwnMatch, WrongState.
     """
-    organiser.must_organise()
-    match = ruled_on(session, organiser, match_id)
-    own = judging(session, organiser, match_id)
+    match, own = _ruled_on(session, organiser, match_id)
     if session.get(VoidedMatch, match_id) is not None:
         return False
     session.add(VoidedMatch(match_id=match_id, season_id=match.season_id, reason=reason, at=now(session)))
@@ -67,19 +92,19 @@ def void_match(session: Session, organiser: Person, match_id: int, reason: str) 
 
 
 def restore_match(session: Session, organiser: Person, match_id: int, reason: str) -> bool:
-    """Reverse `void_match`. Return False if the match was not voided.
-
-    Raises:
-        NotAllowed, NotFound, OwnMatch.
-        WrongState: a replay of the match exists or is under way, and has not been voided.
+    """Reverse `void_match`. Return False if the match was not voided. Raises NotAllowed, NotFound, OwnMatch;
+    WrongState: a replay of the match exists or is under way, and has not been voided.
     """
-    organiser.must_organise()
-    match = ruled_on(session, organiser, match_id)
-    own = judging(session, organiser, match_id)
+    match, own = _ruled_on(session, organiser, match_id)
     voided = session.get(VoidedMatch, match_id)
     if voided is None:
         return False
-    _not_settled_without(session, match)
+    of_series = select(Series.meeting_id).where(Series.id == match.series_id, Series.purpose == Purpose.EVALUATION)
+    for meeting in drawn(session, with_players(col(Meeting.id).in_(of_series), col(Meeting.settled))):
+        # If the meeting was settled without this match, it would contradict the points. Those voided later are in them.
+        if points_of(session, match.season_id, [meeting], voided=True)[meeting.id] != meeting.points:
+            said = _("The points of its evaluation are final, perhaps without this match: it stays void.")
+            raise WrongState("final", said)
     _alone(session, match)
     session.delete(voided)
     rule_on_deadlines(session, match, void=False)
@@ -92,21 +117,29 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
     dice. Return the new match's number.
 
     The committed dice of any attempt at the old match may already be known, from the deal's other rotations or to the
-    organiser. New dice are as secret as those of any planned match.
-
-    Raises:
-        NotAllowed, NotFound, OwnMatch.
-        WrongState: the season is closed, or the match is being replayed already or was dropped before anybody began it.
+    organiser. New dice are as secret as those of any planned match. Raises NotAllowed, NotFound, OwnMatch; WrongState:
+    the season is closed, or the match is being replayed already or was dropped before anybody began it.
     """
-    organiser.must_organise()
-    match = ruled_on(session, organiser, match_id, or_unplayed=True)
-    own = judging(session, organiser, match_id)
+    match, own = _ruled_on(session, organiser, match_id, or_unplayed=True)
     at = now(session)
     voided = session.get(VoidedMatch, match_id)
     if voided is not None or match.state not in WITH_RESULT:
         _alone(session, match)
-    if match.state is not MatchState.HELD:
-        _not_final(session, match)
+    if match.state is not MatchState.HELD:  # the season is locked, and so are its evaluations
+        final = col(Meeting.settled) | (Contest.state != ContestState.RUNNING)
+        over = (
+            select(Contest.number)
+            .join(Meeting, col(Meeting.contest_id) == Contest.id)
+            .join(Series, col(Series.meeting_id) == Meeting.id)
+            .where(Series.id == match.series_id, Series.purpose == Purpose.EVALUATION, final)
+        )
+        if (number := session.exec(over).first()) is not None:
+            said = _(
+                "This match counts only in evaluation %(number)s, where its points are final. You can void it, which "
+                "clears its faults from the statistics. If the standings mislead, begin another evaluation.",
+                number=number,
+            )
+            raise WrongState("final", said)
     if match.state is MatchState.HELD:
         answer_held(session, match_id, MatchState.ABANDONED)
     if voided is None:
@@ -125,18 +158,30 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
     return again.id
 
 
-def ruled_on(session: Session, organiser: Person, match_id: int, *, or_unplayed: bool = False) -> Match:
-    """Return a match with a result, or one that we failed to play, in a season in which rulings are possible. Raises
-    NotFound (also for a rival's private match), WrongState.
+def _ruled_on(
+    session: Session, organiser: Person, match_id: int, *, or_unplayed: bool = False, only_held: bool = False
+) -> tuple[Match, dict[str, object]]:
+    """Return a match with a result, or one that we failed to play, in a season in which rulings are possible, and what
+    `judging` says. Raises NotAllowed, NotFound (also for a rival's private match), WrongState, OwnMatch.
     """
+    organiser.must_organise()
     match = existing(session, Match, match_id)
     must_see(session, organiser, match)
     if match.state is MatchState.ABANDONED and or_unplayed:
-        _begun(session, match)
+        # A ruling must not revive a match that was dropped before anybody tried to play it.
+        whole = (col(Attempt.series_id) == match.series_id, col(Attempt.match_id).is_(None))
+        if session.exec(select(Attempt.id).where(*whole, col(Attempt.cause).in_(DROPPED))).first() is not None:
+            raise WrongState("dropped", _("The match was dropped before it began and is no longer needed."))
     elif match.state not in WITH_RESULT and not (match.state is MatchState.HELD and or_unplayed):
         raise WrongState.of_match(match.state, _("organisers rule on results"))
-    _judging(session, match.season_id, held=match.state is MatchState.HELD)
-    return match
+    # No ruling is made while the season closes. Held matches may be decided even after that, because standings are
+    # published only once none is left.
+    state = lock_season(session, match.season_id).state
+    if state not in IN_PLAY and match.state is not MatchState.HELD:
+        raise WrongState.of_season(state, _("organisers rule only while it is %(states)s"), IN_PLAY)
+    if only_held and match.state is not MatchState.HELD:
+        raise WrongState(match.state, _("The match is not waiting for an organiser."))
+    return match, judging(session, organiser, match_id)
 
 
 def answer_held(session: Session, match_id: int, after: MatchState, **values: object) -> None:
@@ -145,73 +190,8 @@ def answer_held(session: Session, match_id: int, after: MatchState, **values: ob
         raise WrongState(MatchState.DECIDED, _("Another organiser has just decided this match."))
 
 
-def _begun(session: Session, match: Match) -> None:
-    """Raise WrongState if the match was dropped before anybody tried to play it: a ruling must not revive a match that
-    is no longer needed.
-    """
-    whole = (col(Attempt.series_id) == match.series_id, col(Attempt.match_id).is_(None))
-    if session.exec(select(Attempt.id).where(*whole, col(Attempt.cause).in_(DROPPED))).first() is not None:
-        raise WrongState("dropped", _("The match was dropped before it began and is no longer needed."))
-
-
-def _judging(session: Session, season_id: int, *, held: bool) -> None:
-    """Lock the season's row, so that no ruling is made while the season closes. Held matches may be decided even after
-    the close, because standings are published only once none is left.
-    """
-    state = session.exec(select(Season.state).where(Season.id == season_id).with_for_update(key_share=True)).first()
-    if state is None:
-        raise NotFound("season", season_id)
-    if state not in IN_PLAY and not held:
-        raise WrongState.of_season(SeasonState(state), _("organisers rule only while it is %(states)s"), IN_PLAY)
-
-
-def _not_final(session: Session, match: Match) -> None:
-    """Raise WrongState if the match counts only in an evaluation in which its points are final. The caller has locked
-    the season, and so the evaluation.
-    """
-    final = col(Meeting.settled) | (Contest.state != ContestState.RUNNING)
-    over = (
-        select(Contest.number)
-        .join(Meeting, col(Meeting.contest_id) == Contest.id)
-        .join(Series, col(Series.meeting_id) == Meeting.id)
-        .where(Series.id == match.series_id, Series.purpose == Purpose.EVALUATION, final)
-    )
-    if (number := session.exec(over).first()) is not None:
-        said = _(
-            "This match counts only in evaluation %(number)s, where its points are final. You can void it, which "
-            "clears its faults from the statistics. If the standings mislead, begin another evaluation.",
-            number=number,
-        )
-        raise WrongState("final", said)
-
-
-def _not_settled_without(session: Session, match: Match) -> None:
-    """Raise WrongState if an evaluation's meeting was settled without this voided match: restored, it would contradict
-    the points. Matches voided later are included in them.
-    """
-    of_series = select(Series.meeting_id).where(Series.id == match.series_id, Series.purpose == Purpose.EVALUATION)
-    for one in drawn(session, with_players(col(Meeting.id).in_(of_series), col(Meeting.settled))):
-        if points_of(session, match.season_id, [one], voided=True)[one.id] != one.points:
-            raise WrongState(
-                "final", _("The points of its evaluation are final, perhaps without this match: it stays void.")
-            )
-
-
 def _alone(session: Session, match: Match) -> None:
     """Raise WrongState if another playing of the same match counts or is under way."""
-    others = (
-        select(Match.id)
-        .where(col(Match.id).in_(_playings(session, match)), Match.id != match.id)
-        .where(col(Match.state) != MatchState.ABANDONED, col(Match.id).not_in(select(VoidedMatch.match_id)))
-    )
-    other = session.exec(others).first()
-    if other is not None:
-        said = _("The match is replayed as match %(other)s; only one of them counts.", other=other)
-        raise WrongState("rejudged", said)
-
-
-def _playings(session: Session, match: Match) -> set[int]:
-    """Return the first match, and all matches that replaced it directly or through others."""
     first = match
     while first.repeats_id is not None:
         first = session.get_one(Match, first.repeats_id)
@@ -219,7 +199,15 @@ def _playings(session: Session, match: Match) -> set[int]:
     while newest:
         newest = set(session.exec(select(Match.id).where(col(Match.repeats_id).in_(newest))).all())
         found |= newest
-    return found
+    others = (
+        select(Match.id)
+        .where(col(Match.id).in_(found), Match.id != match.id)
+        .where(col(Match.state) != MatchState.ABANDONED, col(Match.id).not_in(select(VoidedMatch.match_id)))
+    )
+    other = session.exec(others).first()
+    if other is not None:
+        said = _("The match is replayed as match %(other)s; only one of them counts.", other=other)
+        raise WrongState("rejudged", said)
 
 
 def _copy(session: Session, match: Match, series_id: int, at: datetime) -> Match:
@@ -254,3 +242,54 @@ def note_ruling(
     data = {"season": match.season_id, "reason": reason, **more}
     record(session, organiser.name, action, f"match/{match.id}", data)
     touch_log(session, match.season_id)
+
+
+# Matches that the service failed to play too often: an organiser looks at the evidence and decides.
+# Such a match counts for nobody while it waits, and the season does not close over it. Three answers are possible: play
+# it again (`league.service.rulings.rulings.rejudge_match`: another match in its place, with its own dice), decide it
+# against a seat, or leave it unplayed. The audit log records each with its reason.
+
+
+def held_matches(session: Session, organiser: Person, limit: int = 100) -> list[MatchDetail]:
+    """List held matches that the organiser may see, the oldest first, each with its whole history. Raises
+    NotAllowed.
+    """
+    organiser.must_organise()
+    # Ordered by the number itself, SQLite walked through all matches until it had found enough.
+    held = select(Match.id).where(HELD, seen_by_organiser(organiser)).order_by(col(Match.id) + 0)
+    return [match_detail(session, match_id, organiser) for match_id in session.exec(held.limit(limit)).all()]
+
+
+def held_by_game(session: Session) -> Mapping[str, int]:
+    """Count held matches by game; games without any are left out."""
+    counted = select(Season.game, func.count()).join(Match, col(Match.season_id) == Season.id).where(HELD)
+    return dict(session.exec(counted.group_by(col(Season.game))).all())
+
+
+def decide_match(session: Session, organiser: Person, match_id: int, loser: int, reason: str) -> None:
+    """Decide a held match against the seat `loser`, as by a forfeit: no points, and the others are equal.
+
+    Raises:
+        NotAllowed, NotFound, OwnMatch.
+        WrongState: the match is not held, or its season is closed.
+        BadSetting: it has no such seat.
+    """
+    match, own = _ruled_on(session, organiser, match_id, or_unplayed=True, only_held=True)
+    seats = session.exec(select(Participant.seat).where(Participant.match_id == match_id)).all()
+    if loser not in seats:
+        raise BadSetting("seat", _("the match has seats 1 to %(last)s", last=len(seats)))
+    purpose = session.exec(select(Series.purpose).where(Series.id == match.series_id)).one()
+    answer_held(session, match_id, MatchState.DECIDED, rated=purpose not in UNRATED)
+    rank = case((col(Participant.seat) == loser, len(seats)), else_=1)
+    set_values(session, Participant, col(Participant.match_id) == match_id, rank=rank)
+    note_ruling(session, organiser, "match-decided", match, reason, {**own, "lost_by_seat": loser + 1})
+
+
+def leave_match(session: Session, organiser: Person, match_id: int, reason: str) -> None:
+    """Leave a held match unplayed; it counts for nobody. Raises NotAllowed, NotFound, OwnMatch; WrongState: the match
+    is not held, or its season is closed.
+    """
+    match, own = _ruled_on(session, organiser, match_id, or_unplayed=True, only_held=True)
+    answer_held(session, match_id, MatchState.ABANDONED)
+    put_back(session, [match_id])
+    note_ruling(session, organiser, "match-left", match, reason, own)

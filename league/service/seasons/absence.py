@@ -13,14 +13,15 @@ finals do the same, see `league.service.course.finals`). Played matches count af
 `disqualify`, which `league.service.ground.counting` implements.
 """
 
-from __future__ import annotations
-
+from collections import Counter
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy import bindparam
 from sqlmodel import Session, col, select
 
+from deadheat.engine.core import Fault
+from deadheat.engine.figures import plural
 from deadheat.engine.language import N_, _, gettext
 from deadheat.league.causes import Cause
 from deadheat.league.database import now, settings_of
@@ -31,20 +32,66 @@ from deadheat.league.service.ground.lookups import existing_entry
 from deadheat.league.service.ground.steps import lock_season, touch_log
 from deadheat.league.service.people import notices
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.seasons.resting import wake
 from deadheat.league.service.series.dropping import drop_waiting
 from deadheat.league.states import ENTERABLE, GOING_ON, Absence, During, SeasonState
 from deadheat.league.tables import AbsentEntry, Bot, Entry, Match, Participant, Season, Series
+
+# Bots that fail too often rest: the ladder draws no more matches for them until their authors bring them back.
+# A bot with `rest_faults` faults in the last `rest_matches` rated matches of its version rests, while the season is
+# open. Nothing else changes: it keeps its place, waiting series are played, and gates and finals continue. Its author
+# brings it back after the same pause as after a withdrawal, or makes another version the active one. Either way its
+# faults are counted from zero, so that the next rest needs as many new ones.
+
+LOOK_BACK = timedelta(minutes=2)
+"""Only bots with such a recent fault are checked, because the scheduler asks every few seconds."""
+
+
+def rest_failing(session: Session, season: Season) -> None:
+    """Rest the bots that have failed too often. The season is open, and the caller has locked it."""
+    if season.rest_faults is None:
+        return
+    failing = select(Participant.bot_id).join(Match, col(Match.id) == Participant.match_id)
+    failing = failing.where(Match.season_id == season.id, col(Match.finished_at) > now(session) - LOOK_BACK)
+    failing = failing.where(col(Participant.fault).is_not(None)).distinct()
+    entries = select(Entry).where(Entry.season_id == season.id, col(Entry.rests_since).is_(None))
+    for entry in session.exec(entries.where(col(Entry.bot_id).in_(failing))).all():
+        found = select(Participant.match_id, Participant.fault).join(Match, col(Match.id) == Participant.match_id)
+        found = found.where(Match.season_id == season.id, col(Match.rated), Participant.version_id == entry.version_id)
+        if entry.faults_since is not None:
+            found = found.where(col(Participant.finished_at) > entry.faults_since)
+        newest = (col(Participant.finished_at).desc(), col(Participant.match_id).desc())
+        rows = session.exec(found.order_by(*newest).limit(season.rest_matches)).all()
+        last = [(match_id, Fault(fault) if fault else None) for match_id, fault in rows]
+        faults = [(match_id, fault) for match_id, fault in last if fault is not None]
+        if len(faults) >= season.rest_faults:
+            _rest(session, season, entry, faults, len(last))
+
+
+def wake(session: Session, entry: Entry) -> None:
+    """Let a resting bot play again; idempotent."""
+    if entry.rests_since is not None:
+        entry.rests_since, entry.rest_reason, entry.faults_since = None, "", now(session)
+        session.flush()
+
+
+def _rest(session: Session, season: Season, entry: Entry, faults: Sequence[tuple[int, Fault]], matches: int) -> None:
+    kinds = Counter(fault.value for _, fault in faults)
+    what = ", ".join(f"{count} x {kind}" for kind, count in kinds.most_common())
+    reason = f"{plural(len(faults), 'fault')} in its last {plural(matches, 'match', 'matches')} ({what}), "
+    reason += f"the newest in match {faults[0][0]}."
+    entry.rests_since, entry.rest_reason = now(session), reason
+    session.flush()
+    data = {"bot": entry.bot_id, "reason": reason, "matches": [match_id for match_id, _ in faults]}
+    record(session, SYSTEM, "entry-rested", f"season/{season.id}", data)
+    notices.bot_rests(session, entry)
+
 
 FROM_THE_FREEZE = N_("after the freeze only organisers decide who takes part")
 
 
 def withdraw(session: Session, owner: Person, season_id: int, bot_id: int) -> None:
     """Withdraw a bot at its author's wish: it gets no new matches; those played, and those waiting to be played, count.
-
-    Raises:
-        NotFound.
-        WrongState: the season is frozen, or further.
+    Raises NotFound; WrongState: the season is frozen, or further.
     """
     own_bot(session, owner, bot_id)
     _season_with(session, season_id, bot_id, ENTERABLE, gettext(FROM_THE_FREEZE))

@@ -3,8 +3,6 @@
 An organiser may enter any bot with a version to play, unless the season publishes sources; the rules bind authors.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from sqlmodel import Session, col, delete, select

@@ -9,8 +9,6 @@ mistakes is applied, by the use cases behind the desk's forms, in the caller's t
 without that last step. Applying a file twice changes nothing the second time, because nothing differs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -25,13 +23,11 @@ from deadheat.league import season_file
 from deadheat.league.database import now
 from deadheat.league.errors import BadSeasonFile, LeagueError
 from deadheat.league.pairing.notation import CONTESTS, Mistake, stages
-from deadheat.league.records.forecasts import Forecast
 from deadheat.league.records.seasons import Declared, DeclaredChange, DeclaredDate
 from deadheat.league.season_file import EVALUATIONS, KEYS, PATHS, Declaration, Read
 from deadheat.league.service.duels.panels import panel_faults
 from deadheat.league.service.evaluations.beginning import set_timetable
-from deadheat.league.service.ground.steps import existing, lock_season
-from deadheat.league.service.ground.storable import storable
+from deadheat.league.service.ground.steps import existing, lock_season, storable
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.admission import invited_to_season, set_list
 from deadheat.league.service.seasons.divisions import (
@@ -280,18 +276,13 @@ def _refusals(session: Session, plan: _Plan) -> Iterator[Mistake]:
 def _told(session: Session, plan: _Plan, season_id: int | None, bots: int | None, *, applied: bool) -> Declared:
     changes = [DeclaredChange(PATHS[name], _json(plan.now[name]), _json(plan.then[name])) for name in plan.changed]
     dates = _timetable(plan.then, now(session))
-    foreseen = _foreseen(session, plan, bots)
-    warnings = [*_warnings(session, plan), *foreseen.warnings]
-    return Declared(season_id, applied, plan.read.declared.timezone, changes, dates, foreseen, warnings)
-
-
-def _foreseen(session: Session, plan: _Plan, bots: int | None) -> Forecast:
-    """Return the forecast for the season after the changes, with the bots that have entered."""
     wanted = plan.as_season()
     if plan.row is not None:
         kept = None if EVALUATIONS in plan.changed else plan.row.evaluations_at
         wanted.id, wanted.evaluations_at, wanted.finals_done_at = plan.row.id, kept, plan.row.finals_done_at
-    return forecast(session, wanted, bots)
+    foreseen = forecast(session, wanted, bots)
+    warnings = [*_warnings(session, plan), *foreseen.warnings]
+    return Declared(season_id, applied, plan.read.declared.timezone, changes, dates, foreseen, warnings)
 
 
 def season_timetable(session: Session, season_id: int) -> list[DeclaredDate]:
@@ -310,18 +301,13 @@ def _timetable(then: Mapping[str, Any], at: datetime) -> list[DeclaredDate]:
         if name == "finals_at" and then["finals"] is FinalsFormat.NONE:
             continue
         latest = max(latest, then[name] or latest)
-        step = DeclaredDate(PATHS[name], TERMS[name].setting.label, then[name], _otherwise(name, then))
-        found.append((latest, step))
+        closes_itself = name == "closes_at" and then["finals"] is not FinalsFormat.NONE and then["closes_when_done"]
+        otherwise = N_("when the finals are over") if closes_itself else N_("manually")
+        found.append((latest, DeclaredDate(PATHS[name], TERMS[name].setting.label, then[name], otherwise)))
         if name == "finals_at":
             found += ((latest, stage) for stage in _stage_dates(then))
     found += ((one.at or latest, one) for one in _evaluation_dates(then[EVALUATIONS], at))
     return [step for _, step in sorted(found, key=lambda one: one[0])]
-
-
-def _otherwise(name: str, then: Mapping[str, Any]) -> str:
-    """Return the words for when the season takes a step that has no date."""
-    closes_itself = name == "closes_at" and then["finals"] is not FinalsFormat.NONE and then["closes_when_done"]
-    return N_("when the finals are over") if closes_itself else N_("manually")
 
 
 def _stage_dates(then: Mapping[str, Any]) -> list[DeclaredDate]:
@@ -347,16 +333,6 @@ def _evaluation_dates(lines: Sequence[DeclaredEvaluation], at: datetime) -> list
     return sorted(dates, key=lambda date: (date.at is None, date.at or at))
 
 
-def _cut_off(one: DeclaredEvaluation, what: str, end: datetime) -> Iterator[str]:
-    """Yield warnings about an evaluation's times that the end of the ladder leaves too little room."""
-    before = end - timedelta(microseconds=1)
-    if (lost := one.next_due(before)) is not None:
-        yield f"{EVALUATIONS}: {one.name}, due {stamp(lost)}, is not played: {what} at {stamp(end)}."
-    if (last := one.newest_due(end - NEAR_THE_END, before)) is not None:
-        due = f"{EVALUATIONS}: {one.name}, due {stamp(last)}"
-        yield f"{due}, is cancelled if it is not over when {what} at {stamp(end)}."
-
-
 NEAR_THE_END = timedelta(hours=1)
 """The time before the end of the ladder in which the beginning of an evaluation is warned of."""
 
@@ -379,7 +355,13 @@ def _warnings(session: Session, plan: _Plan) -> Iterator[str]:
         if one.next_due(now(session)) is None:
             yield f"{EVALUATIONS}: all times of {one.name} have passed."
         if end := season.finals_at or season.closes_at:
-            yield from _cut_off(one, "the finals begin" if season.finals_at else "the season closes", end)
+            what = "the finals begin" if season.finals_at else "the season closes"
+            before = end - timedelta(microseconds=1)
+            if (lost := one.next_due(before)) is not None:
+                yield f"{EVALUATIONS}: {one.name}, due {stamp(lost)}, is not played: {what} at {stamp(end)}."
+            if (last := one.newest_due(end - NEAR_THE_END, before)) is not None:
+                due = f"{EVALUATIONS}: {one.name}, due {stamp(last)}"
+                yield f"{due}, is cancelled if it is not over when {what} at {stamp(end)}."
     if said := rounded(season):
         yield said
 

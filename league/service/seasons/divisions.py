@@ -5,8 +5,6 @@ frozen. In a season that continues a published one, the first `promoted` of each
 `promoted` of the division above, so every division keeps its size.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from itertools import pairwise
@@ -57,10 +55,8 @@ def change_divisions(
     """Replace the divisions of a season that has not opened, the highest first; without any, it has one of any size.
 
     Entries stay in the division of their number; if there are fewer divisions than before, the rest join the lowest.
-
-    Raises:
-        NotAllowed, NotFound.
-        BadSetting: the season has been opened, or a division holds more entries than its new size.
+    Raises NotAllowed, NotFound; BadSetting: the season has been opened, or a division holds more entries than its new
+    size.
     """
     organiser.must_organise()
     season = lock_season(session, season_id)
@@ -127,12 +123,7 @@ def lowest_division(session: Session, season_id: int) -> int:
 
 
 def make_room(session: Session, season_id: int, number: int) -> None:
-    """Check that the division has room for one more entry.
-
-    Raises:
-        NotFound: there is no such division.
-        TooMany.
-    """
+    """Check that the division has room for one more entry. Raises TooMany; NotFound: there is no such division."""
     row = session.get(Division, (season_id, number))
     if row is None:
         raise NotFound("division", number)
@@ -142,11 +133,8 @@ def make_room(session: Session, season_id: int, number: int) -> None:
 
 
 def assign_division(session: Session, organiser: Person, season_id: int, bot_id: int, number: int) -> None:
-    """Put an entry into another division. Its played matches stay in the log.
-
-    Raises:
-        NotAllowed, NotFound, TooMany.
-        WrongState: the season is frozen.
+    """Put an entry into another division. Its played matches stay in the log. Raises NotAllowed, NotFound, TooMany;
+    WrongState: the season is frozen.
     """
     organiser.must_organise()
     season = lock_season(session, season_id)

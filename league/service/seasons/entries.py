@@ -1,7 +1,5 @@
 """Entries: bots in seasons, and which of their versions plays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -70,7 +68,14 @@ def enter(
     before = None if entry is None else (entry.gate, entry_info(session, season_id, bot_id))
     if entry is None:
         check_admission(session, who, season, bot)
-        entry = _new_entry(session, season, version)
+        entry = Entry(
+            season_id=season.id,
+            bot_id=version.bot_id,
+            version_id=version.id,
+            division=lowest_division(session, season.id),
+            waits_for_panel=bool(season.panel) and season.panel_minimum is not None,
+            created_at=now(session),
+        )
         session.add(entry)
     if gate != "keep":
         entry.gate = None if gate == "none" else gate_as_json(season, gate)
@@ -92,11 +97,8 @@ def enter(
 
 
 def check_wish(session: Session, owner: Person, season_id: int, bot_id: int) -> None:
-    """Check whether a bot may enter a season once its next version is ready.
-
-    Raises:
-        NotFound, WrongGame, NotAdmitted, TooMany.
-        WrongState: the season accepts no entries any more, or the bot is withdrawn or disqualified.
+    """Check whether a bot may enter a season once its next version is ready. Raises NotFound, WrongGame, NotAdmitted,
+    TooMany; WrongState: the season accepts no entries any more, or the bot is withdrawn or disqualified.
     """
     season, bot = lock_season(session, season_id), own_bot(session, owner, bot_id)
     _must_be_welcome(session, season, bot)
@@ -135,7 +137,8 @@ def enter_as_wished(session: Session, season_id: int) -> None:
     """Enter the bots whose new version was to enter this season once it is ready, each for the person who uploaded it.
     A refusal is added to the version's log.
     """
-    for version in session.exec(WISHED, params={"season": season_id}).all():
+    wished = select(BotVersion).where(BotVersion.enters_id == season_id, col(BotVersion.state).in_(BUILT))
+    for version in session.exec(wished).all():
         version.enters_id = None
         owner = None if version.uploader_id is None else session.get(User, version.uploader_id)
         if owner is None or version.state is not VersionState.READY:
@@ -146,9 +149,6 @@ def enter_as_wished(session: Session, season_id: int) -> None:
         except LeagueError as error:
             version.log += f"\n--- It could not enter season {season_id}: {error}"
         session.flush()
-
-
-WISHED = select(BotVersion).where(BotVersion.enters_id == bindparam("season"), col(BotVersion.state).in_(BUILT))
 
 
 def let_in(session: Session, organiser: Person, season_id: int, bot_id: int) -> EntryInfo:
@@ -273,17 +273,6 @@ def _choose_by_author(
         raise NotAdmitted(why % {"number": number, "points": points, "least": least})
     if season.panel:
         choose_in_advance(session, season, entry, chosen)
-
-
-def _new_entry(session: Session, season: Season, version: BotVersion) -> Entry:
-    return Entry(
-        season_id=season.id,
-        bot_id=version.bot_id,
-        version_id=version.id,
-        division=lowest_division(session, season.id),
-        waits_for_panel=bool(season.panel) and season.panel_minimum is not None,
-        created_at=now(session),
-    )
 
 
 def _must_leave_choices(entry: Entry | None, bot_id: int, number: int | None = None, gate: Gate = "keep") -> None:

@@ -1,18 +1,22 @@
-"""The seasons in which a bot takes part, and those that it could enter, for its author."""
-
-from __future__ import annotations
+"""A bot's seasons and those that it could enter, for its author, who may also change the bot."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import cast
+from typing import TypedDict, Unpack, cast
 
-from sqlalchemy import and_, bindparam
+from sqlalchemy import and_
 from sqlmodel import Session, col, func, or_, select
 
-from deadheat.league.errors import NotAdmitted, TooMany
+from deadheat.league.database import now
+from deadheat.league.errors import NameTaken, NotAdmitted, TooMany
+from deadheat.league.records.bots import Bot as BotInfo
 from deadheat.league.records.contests import Contest
-from deadheat.league.service.bots.bots import own_bot
+from deadheat.league.service.bots.bots import bot_info, own_bot
+from deadheat.league.service.ground.audit import record
+from deadheat.league.service.ground.steps import flush_unless_taken, lock_enterable, storable
 from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.teams import give_bot
+from deadheat.league.service.seasons.absence import withdraw_everywhere
 from deadheat.league.service.seasons.admission import check_admission
 from deadheat.league.service.views.contests import at_gate
 from deadheat.league.states import ENTERABLE, Absence, SeasonState
@@ -59,8 +63,10 @@ def participation(session: Session, owner: Person, bot_id: int) -> list[Particip
         .order_by(col(Season.id).desc())
         .limit(MOST_SEASONS)
     )
-    rows = cast(Iterable[tuple[Season, Entry | None, int | None, AbsentEntry | None]], session.exec(statement))
-    wished = dict(session.exec(WISHED, params={"bot": bot_id}).all())
+    rows = cast("Iterable[tuple[Season, Entry | None, int | None, AbsentEntry | None]]", session.exec(statement))
+    enters = select(BotVersion.enters_id, func.max(BotVersion.number)).where(BotVersion.bot_id == bot_id)
+    enters = enters.where(col(BotVersion.enters_id).is_not(None)).group_by(col(BotVersion.enters_id))
+    wished = dict(session.exec(enters).all())
     return [
         Participation(
             season_id=season.id,
@@ -79,13 +85,6 @@ def participation(session: Session, owner: Person, bot_id: int) -> list[Particip
         )
         for season, entry, number, absent in rows
     ]
-
-
-WISHED = (
-    select(BotVersion.enters_id, func.max(BotVersion.number))
-    .where(BotVersion.bot_id == bindparam("bot"), col(BotVersion.enters_id).is_not(None))
-    .group_by(col(BotVersion.enters_id))
-)
 
 
 def _refusal(session: Session, owner: Person, season: Season, bot: Bot) -> str:
@@ -107,13 +106,52 @@ class AbsentBot:
 
 def absent_bots(session: Session, season_id: int) -> list[AbsentBot]:
     """List the entered bots of a season that do not take part, by name; organisers' reasons are in the audit log."""
-    rows = session.exec(ABSENT, params={"season": season_id})
-    return [AbsentBot(bot_id, bot, Absence(absence)) for bot_id, bot, absence in rows]
+    absent = select(AbsentEntry.bot_id, Bot.name, AbsentEntry.absence).join(Bot, col(Bot.id) == AbsentEntry.bot_id)
+    absent = absent.where(AbsentEntry.season_id == season_id).order_by(col(Bot.name_key), col(Bot.id))
+    return [AbsentBot(bot_id, bot, Absence(absence)) for bot_id, bot, absence in session.exec(absent)]
 
 
-ABSENT = (
-    select(AbsentEntry.bot_id, Bot.name, AbsentEntry.absence)
-    .join(Bot, col(Bot.id) == AbsentEntry.bot_id)
-    .where(AbsentEntry.season_id == bindparam("season"))
-    .order_by(col(Bot.name_key), col(Bot.id))
-)
+# Changes to a bot by its author: its owner, name and description, and whether it is retired.
+# A retired bot is withdrawn from every season that its author may still leave, accepts no uploads, enters no season,
+# and disappears from lists of opponents. Its results count, and its pages stay. In a frozen season or its finals it
+# plays on to the end.
+
+
+class BotChange(TypedDict, total=False):
+    """Changes to a bot; omitted fields do not change. `team_id`: None to return it to its creator."""
+
+    team_id: int | None
+    name: str
+    description: str
+    retired: bool
+    plays_people: bool
+
+
+def change_bot(session: Session, owner: Person, bot_id: int, **change: Unpack[BotChange]) -> BotInfo:
+    """Change a bot of the caller or of one of the caller's teams.
+
+    Raises:
+        NotFound, NotCaptain, WrongState: see `league.service.people.teams.give_bot`.
+        NameTaken: by another bot of the author or the team in the same game.
+    """
+    bot = own_bot(session, owner, bot_id)
+    if "retired" in change and change["retired"] is (bot.retired_at is None):
+        if retired := change["retired"]:
+            lock_enterable(session)  # seasons precede bots in the order of locks
+        bot.retired_at = now(session) if retired else None
+        session.flush()
+        record(session, owner.name, "bot-retired" if retired else "bot-returned", f"bot/{bot.id}")
+        if retired:
+            withdraw_everywhere(session, owner, [bot.id])
+    if "name" in change and change["name"] != bot.name:
+        before, bot.name, bot.name_key = bot.name, change["name"], change["name"].lower()
+        flush_unless_taken(session, NameTaken("bot of yours", bot.name))
+        record(session, owner.name, "bot-renamed", f"bot/{bot.id}", {"from": before, "to": bot.name})
+    if "description" in change:
+        bot.description = storable(change["description"])
+    if "plays_people" in change:
+        bot.plays_people = change["plays_people"]
+    if "team_id" in change:
+        give_bot(session, owner, bot, change["team_id"])
+    session.flush()
+    return bot_info(session, bot_id)

@@ -1,7 +1,5 @@
 """Seasons: their settings, and when these may change. `league.service.course.states` changes their states."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -57,11 +55,8 @@ def create_season(
     divisions and entries, and bots are promoted and relegated.
 
     `divisions`: names and sizes, the highest first; by default a single one of any size. `settings`: see
-    `league.terms`.
-
-    Raises:
-        NotAllowed, UnknownGame, NameTaken, BadSetting.
-        NotFound, WrongState: about the previous season.
+    `league.terms`. Raises NotAllowed, UnknownGame, NameTaken, BadSetting; NotFound, WrongState: about the previous
+    season.
     """
     organiser.must_organise()
     previous = None if previous_id is None else published(session, previous_id, _("it can be continued"))
@@ -275,20 +270,15 @@ def faults(row: Season) -> Iterator[BadSetting]:
             yield BadSetting(later, _("it must come after %(earlier)s", earlier=earlier))
     if row.finals is FinalsFormat.ROUND_ROBIN and row.seats > 2:
         yield BadSetting("finals", _("a round robin needs tables of two; choose swiss"))
-    yield from _stage_faults(row)
-    if row.finals_at is not None and row.finals is FinalsFormat.NONE:
-        yield BadSetting("finals_at", _("this season has no finals; choose how they are played, or leave the date out"))
-    yield from (BadSetting("evaluations", fault) for fault in timetable_faults(timetable(row.evaluations)))
-
-
-def _stage_faults(row: Season) -> Iterator[BadSetting]:
-    """Yield the mistakes in the stages of the finals."""
     if (row.finals is FinalsFormat.STAGES) != bool(row.stages):
         missing = _("declare them, because the finals are played in stages")
         yield BadSetting("stages", _("choose finals=stages, too") if row.stages else missing)
     elif row.stages and row.finals_log is FinalsLog.FINALS:
         yield BadSetting("finals_log", _("the stages decide the places; leave it out"))
     yield from (BadSetting("stages", fault) for fault in stage_faults(row.stages or (), row.seats))
+    if row.finals_at is not None and row.finals is FinalsFormat.NONE:
+        yield BadSetting("finals_at", _("this season has no finals; choose how they are played, or leave the date out"))
+    yield from (BadSetting("evaluations", fault) for fault in timetable_faults(timetable(row.evaluations)))
 
 
 def _raise_any(found: Iterator[BadSetting]) -> None:

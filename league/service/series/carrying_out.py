@@ -11,7 +11,7 @@ If the service fails at a match, the attempt at its series ends. Matches played 
 a loss by making a later match fail; the others go back to the queue, for new boxes and, if there is one, another
 machine. Each attempt has the next seed of the match's list (`Match.attempt`, `engine.chance.attempt_seed`). A match
 that fails too often, or twice while the same seat was to answer, is held: an organiser decides
-(`league.service.rulings.held`).
+(`league.service.rulings.rulings`).
 
 So each match gets its result from exactly one attempt; every other attempt only leaves rows in the table `attempt`.
 Nothing in this file costs a bot anything.

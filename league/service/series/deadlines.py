@@ -21,9 +21,8 @@ from sqlmodel import Session, col, delete, func, select
 from deadheat.engine.core import Fault
 from deadheat.league.causes import Cause
 from deadheat.league.jobs import MatchOutcome
-from deadheat.league.service.ground.machines import machine_numbers
-from deadheat.league.service.ground.steps import DIALECTS, insert_or_add, set_by_key
-from deadheat.league.service.ground.storable import storable_word
+from deadheat.league.service.ground.lookups import machine_numbers
+from deadheat.league.service.ground.steps import DIALECTS, insert_or_add, set_by_key, storable_word
 from deadheat.league.states import Span
 from deadheat.league.tables import Attempt, DeadlineCount, Match, Participant, UtcDateTime
 

@@ -36,8 +36,7 @@ from deadheat.league.jobs import Host
 from deadheat.league.records import from_row
 from deadheat.league.records.hosts import Worker as HostInfo
 from deadheat.league.service.ground.life import Life
-from deadheat.league.service.ground.steps import set_values, update_rows, updating
-from deadheat.league.service.ground.storable import evidence_json, storable
+from deadheat.league.service.ground.steps import evidence_json, set_values, storable, update_rows, updating
 from deadheat.league.service.people.notices import machine_unfit
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.games import as_reported, disagreements, games_here, lacks_games, league_games

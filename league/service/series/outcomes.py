@@ -19,8 +19,16 @@ from sqlmodel import Session, SQLModel, col, exists, func
 from deadheat.engine.core import NS_PER_S, STDERR_KEPT_BYTES
 from deadheat.league.causes import Cause
 from deadheat.league.jobs import Latency, MatchOutcome, SeriesJob
-from deadheat.league.service.ground.steps import insert_rows, set_by_key, update_rows, updating
-from deadheat.league.service.ground.storable import evidence_json, storable, storable_tail, storable_word
+from deadheat.league.service.ground.steps import (
+    evidence_json,
+    insert_rows,
+    set_by_key,
+    storable,
+    storable_tail,
+    storable_word,
+    update_rows,
+    updating,
+)
 from deadheat.league.service.series.hosts import HERE, told_of
 from deadheat.league.service.series.response_times import add_response_times
 from deadheat.league.service.series.rules_played import note_rules

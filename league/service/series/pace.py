@@ -12,7 +12,7 @@ ladder continues meanwhile, each pool first waits for the ladder's series that h
 newest past time of each line.
 
 This module is pure. `league.service.series.capacity` reads what was played; when a bot's next result comes
-(`league.service.views.waiting`) and when a season's work is done (`league.service.views.forecasts`) follow from it.
+(`league.service.views.forecasts`) and when a season's work is done (`league.service.views.forecasts`) follow from it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import NamedTuple
 from deadheat.engine.language import _
 from deadheat.league.pairing.notation import Stage
 from deadheat.league.pairing.tournament import Form
-from deadheat.league.records.forecasts import ForecastEvaluation
+from deadheat.league.records.seasons import ForecastEvaluation
 from deadheat.league.timetable import DeclaredEvaluation, earliest_due, next_after, stamp
 
 TURN_SECONDS = 0.06

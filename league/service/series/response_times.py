@@ -16,8 +16,7 @@ from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
 from deadheat.league.jobs import Latency, MatchOutcome, SeriesJob
-from deadheat.league.service.ground.steps import set_by_key
-from deadheat.league.service.ground.storable import storable_word
+from deadheat.league.service.ground.steps import set_by_key, storable_word
 from deadheat.league.tables import ResponseTimes
 from deadheat.league.time_buckets import Counts, added, bars, percentile
 

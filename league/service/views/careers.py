@@ -3,8 +3,6 @@
 Each view is one indexed query, bounded by `RECENT_MATCHES` where a bot may have played any number of matches.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -27,7 +27,7 @@ from deadheat.league.ratings.table import NORMAL_95
 from deadheat.league.records import contests as records
 from deadheat.league.records import evaluations as evaluation_records
 from deadheat.league.records import from_row
-from deadheat.league.records.panels import PanelOpponent
+from deadheat.league.records.entries import PanelOpponent
 from deadheat.league.service.contests.life import matches_of, numbered, running
 from deadheat.league.service.duels.counting import duel_of, matchups
 from deadheat.league.service.duels.panels import log_of_scores, played_first, runs
@@ -40,7 +40,7 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import owned_by
 from deadheat.league.service.series.privacy import may_see_games_of
 from deadheat.league.service.series.turns import ASKED_SHARE
-from deadheat.league.service.views.stoppage import stopped
+from deadheat.league.service.views.uncounted import stopped
 from deadheat.league.states import (
     EVALUATIONS,
     HOLDING,

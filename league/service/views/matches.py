@@ -1,16 +1,17 @@
-"""Views of matches: lists by cursor, one match with its evidence, and the parts that only an author may see."""
-
-from __future__ import annotations
+"""Views of matches: lists by cursor, one match with its evidence and neighbours, and what only an author may see."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, bindparam, exists, or_, text
+import sqlalchemy
+from sqlalchemy import BindParameter, ColumnElement, Integer, Row, Select, bindparam, exists, or_, text
 from sqlalchemy import select as columns
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
+from sqlmodel.sql.expression import SelectOfScalar
 
 from deadheat.engine.core import Fault
 from deadheat.engine.language import _
@@ -25,10 +26,10 @@ from deadheat.league.records.matches import (
     LatencyView,
     MatchDetail,
     SeatView,
+    Whose,
 )
 from deadheat.league.records.matches import Match as MatchInfo
-from deadheat.league.records.timeouts import Whose
-from deadheat.league.service.ground.machines import machine_numbers
+from deadheat.league.service.ground.lookups import machine_numbers
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import owned_by
@@ -78,10 +79,8 @@ def matches(
     A list that may contain waiting or running matches is in the order of planning, the last planned first. A list of
     played matches (`state` done) is in the order of their ends, the last first: whole series end at once, in any order.
     So is a list with `finished_since`, which contains those that ended at that instant or later, done or abandoned. A
-    result becomes visible a moment after the end that it states, so clients that follow look back a little.
-
-    Raises:
-        BadCursor: in a list by end, `before` is not a match that has ended and may be in that list.
+    result becomes visible a moment after the end that it states, so clients that follow look back a little. Raises
+    BadCursor: in a list by end, `before` is not a match that has ended and may be in that list.
     """
     asked: dict[str, Any] = {"season": season_id, "bot": bot_id, "opponent": opponent_id, "above": 1 if lost else None}
     asked |= {"since": finished_since, "before": before, "contest": contest_id}
@@ -232,7 +231,7 @@ def match_detail(session: Session, match_id: int, viewer: Person | None = None, 
     if row is None:
         raise NotFound("match", match_id)
     must_see(session, viewer, row)
-    attempts = attempts_at(session, match_id, row.series_id)
+    attempts = _attempts_at(session, match_id, row.series_id)
     latencies = tuple(
         from_row(LatencyView, t, mean_ns=t.total_ns // max(t.prompts, 1))
         for t in session.exec(LATENCIES, params={"id": match_id})
@@ -261,7 +260,7 @@ LATENCIES = (
 )
 
 
-def attempts_at(session: Session, match_id: int, series_id: int) -> tuple[AttemptView, ...]:
+def _attempts_at(session: Session, match_id: int, series_id: int) -> tuple[AttemptView, ...]:
     """Return a match's own attempts, and failures of its series as a whole."""
     rows = session.exec(LEDGER, params={"match": match_id, "series": series_id}).all()
     machines = machine_numbers(session, {row.worker for row in rows})
@@ -303,10 +302,8 @@ def transcript_of(session: Session, match_id: int, viewer: Person | None = None)
 
 
 def own_seats(session: Session, owner: Person, match_id: int) -> dict[int, tuple[str, int]]:
-    """Return the seats of the caller's own bots, each with the bot's name and the version's number.
-
-    Raises:
-        NotFound: there is no such match, none of the caller's bots is in it, or it is another author's private match.
+    """Return the seats of the caller's own bots, each with the bot's name and the version's number. Raises NotFound:
+    there is no such match, none of the caller's bots is in it, or it is another author's private match.
     """
     match = session.get(Match, match_id)
     mine = (
@@ -323,10 +320,8 @@ def own_seats(session: Session, owner: Person, match_id: int) -> dict[int, tuple
 
 
 def endings(session: Session, owner: Person, match_id: int) -> list[EndingView]:
-    """Return how the processes of the caller's bots ended, with their stderr; nothing while the dice are in use.
-
-    Raises:
-        NotFound: as for `own_seats`.
+    """Return how the processes of the caller's bots ended, with their stderr; nothing while the dice are in use. Raises
+    NotFound: as for `own_seats`.
     """
     seated = own_seats(session, owner, match_id)
     if dice_in_use(session, [session.get_one(Match, match_id)]):
@@ -382,3 +377,72 @@ def _view(row: Row[Any], seats: tuple[SeatView, ...], bearing: Bearing, told: bo
         seats=seats,
         uncounted=bearing.uncounted,
     )
+
+
+WINDOW = 200
+"""The number of a bot's matches, in the order of their ends, that are searched for one that everybody may see, or one
+against that opponent. The search walks along an index; if none is among them, there is no link.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """The matches before and after a given one, or None if none is near, and their common subject (for readers)."""
+
+    of: str
+    before: int | None
+    after: int | None
+
+
+def neighbours(session: Session, match: MatchInfo) -> list[Neighbours]:
+    """Return the neighbours of a match that a viewer may see, if any; those of its bots only if the match is done."""
+    bots = {seat.bot_id: seat.bot for seat in match.seats}
+    words, subjects = [_("of the series")], list[tuple[int, ...]]()
+    if match.finished_at is not None and match.seats and match.seats[0].rank is not None:
+        words += [_("of %(bot)s", bot=name) for name in bots.values()]
+        subjects = [(place,) for place in range(len(bots))]
+        if len(match.seats) == len(bots) == 2:
+            words.append(_("of both"))
+            subjects.append((0, 1))
+    known = {"match": match.id, "at": match.finished_at, "window": WINDOW}
+    known |= {f"bot{place}": bot_id for place, bot_id in enumerate(bots)}
+    near = session.connection().execute(_near(tuple(subjects)), known).one()
+    found = [Neighbours(of, *near[2 * place : 2 * place + 2]) for place, of in enumerate(words)]
+    return [item for item in found if item.before is not None or item.after is not None]
+
+
+@lru_cache(maxsize=64)
+def _near(subjects: tuple[tuple[int, ...], ...]) -> Select[Any]:
+    """Return the statement for the matches before and after a given one: in its series, and for each of these subjects,
+    which are the numbers of one or two of its bots.
+    """
+    this = select(Match.series_id, Match.number).where(Match.id == bindparam("match")).subquery()
+    of_series = [
+        select(Match.id).where(Match.series_id == this.c.series_id, Match.number == this.c.number + step)
+        for step in (-1, 1)
+    ]
+    of_bots = [_of_bot(*subject, later=later) for subject in subjects for later in (False, True)]
+    return sqlalchemy.select(*(statement.scalar_subquery() for statement in (*of_series, *of_bots)))
+
+
+def _of_bot(bot: int, opponent: int | None = None, *, later: bool) -> SelectOfScalar[int]:
+    ended, number = col(Participant.finished_at), col(Participant.match_id)
+    at: BindParameter[datetime] = bindparam("at")
+    match: BindParameter[int] = bindparam("match")
+    if later:
+        beyond = (ended >= at, or_(ended > at, number > match))
+    else:
+        beyond = (ended <= at, or_(ended < at, number < match))
+    window = (
+        select(Participant.match_id, ended)
+        .where(Participant.bot_id == bindparam(f"bot{bot}"), *beyond)
+        .order_by(*(column.asc() if later else column.desc() for column in (ended, number)))
+        .limit(bindparam("window", type_=Integer))
+        .subquery()
+    )
+    near = (window.c.finished_at, window.c.match_id)
+    found = select(Match.id).join(window, window.c.match_id == Match.id).where(SHOWN)
+    if opponent is not None:
+        theirs = (col(Participant.match_id) == Match.id, col(Participant.bot_id) == bindparam(f"bot{opponent}"))
+        found = found.where(exists().where(*theirs))
+    return found.order_by(*(column.asc() if later else column.desc() for column in near)).limit(1)

@@ -1,19 +1,41 @@
-"""The league at a glance: each season's leader, the number of participants, and the match worth watching."""
-
-from __future__ import annotations
+"""The league at a glance: each season's leader, the match worth watching, series in progress, uploads, and feeds."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from fractions import Fraction
+from functools import cache
+from typing import Any
+from uuid import NAMESPACE_URL, UUID, uuid5
 
 import sqlalchemy
-from sqlalchemy import bindparam
+from sqlalchemy import ColumnElement, Integer, bindparam
+from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, select
 
+from deadheat.league.records import from_row
+from deadheat.league.records.rulings import Announcement
+from deadheat.league.service.bots.bots import active
+from deadheat.league.service.ground.steps import existing
+from deadheat.league.service.jobs.exhibitions import playable
+from deadheat.league.service.people.notices import announcements
 from deadheat.league.service.series.deals import SILENT
-from deadheat.league.service.series.privacy import PLANNED
-from deadheat.league.states import MatchState
-from deadheat.league.tables import Bot, Entry, Match, Participant, RatingPoint, Season, User
+from deadheat.league.service.series.live import live_matches
+from deadheat.league.service.series.privacy import PLANNED, shown_series
+from deadheat.league.states import SEASON_STEPS, JobState, MatchState, VersionState
+from deadheat.league.tables import (
+    AuditRecord,
+    Bot,
+    BotVersion,
+    Entry,
+    Match,
+    Participant,
+    RatingPoint,
+    Season,
+    Series,
+    Team,
+    User,
+)
 
 LOOKED_AT = 200
 """The number of newest matches from which the one to watch is chosen."""
@@ -118,14 +140,285 @@ def _places(session: Session, bots: Iterable[tuple[int, int]]) -> dict[tuple[int
 
 def _last_seconds(session: Session, season_ids: Sequence[int]) -> dict[int, int]:
     """Return when each season was last ranked, in seconds of its age, read from the index."""
-    rows = session.exec(LAST, params={"ids": season_ids})
+    last = select(func.max(RatingPoint.second)).where(RatingPoint.season_id == Season.id).scalar_subquery()
+    rows = session.exec(select(Season.id, last).where(col(Season.id).in_(season_ids)))
     return {season_id: second for season_id, second in rows if second is not None}
-
-
-LAST = select(
-    Season.id, select(func.max(RatingPoint.second)).where(RatingPoint.season_id == Season.id).scalar_subquery()
-).where(col(Season.id).in_(bindparam("ids", expanding=True)))
 
 
 def _at(seconds: Mapping[int, int]) -> sqlalchemy.ColumnElement[bool]:
     return sqlalchemy.tuple_(col(RatingPoint.season_id), col(RatingPoint.second)).in_(list(seconds.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class NewVersion:
+    """An upload, for lists of new versions."""
+
+    bot_id: int
+    bot: str
+    author: str
+    team: str | None
+    game: str
+    id: int
+    number: int
+    state: VersionState
+    language: str
+    size_bytes: int
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RunningSeries:
+    """A series that a worker plays now. `bots`: ids and names, in the first match's seats, as AUTHOR/NAME if two have
+    the same name; `live_match_id`: the one that can be watched at this moment, if any.
+    """
+
+    id: int
+    season_id: int
+    season: str
+    game: str
+    started_at: datetime | None
+    matches: int
+    first_match_id: int
+    bots: tuple[tuple[int, str], ...]
+    live_match_id: int | None = None
+
+
+def running_series(session: Session, limit: int) -> list[RunningSeries]:
+    """List running series, the latest first."""
+    running = session.exec(RUNNING, params={"most": limit}).all()
+    if not running:
+        return []
+    of_these = col(Match.series_id).in_([series.id for series, _ in running])
+    matches = select(Match.series_id, func.min(Match.id), func.count()).where(of_these).group_by(col(Match.series_id))
+    counted = {series_id: (first, count) for series_id, first, count in session.exec(matches)}
+    seated = (
+        select(Participant.match_id, Bot.id, Bot.name, User.name)
+        .join(Bot, col(Bot.id) == Participant.bot_id)
+        .join(User, col(User.id) == Bot.owner_id)
+        .where(col(Participant.match_id).in_([first for first, _ in counted.values()]))
+        .order_by(col(Participant.match_id), col(Participant.seat))
+    )
+    playing: dict[int, list[tuple[int, str, str]]] = {}
+    for match_id, bot_id, name, author in session.exec(seated):
+        playing.setdefault(match_id, []).append((bot_id, name, author))
+    live = live_matches(session, list(counted))
+    return [
+        from_row(
+            RunningSeries,
+            series,
+            season=season.name,
+            game=season.game,
+            matches=count,
+            first_match_id=first,
+            bots=told_apart(playing[first]),
+            live_match_id=live.get(series.id),
+        )
+        for series, season in running
+        for first, count in (counted[series.id],)
+    ]
+
+
+def told_apart(playing: Sequence[tuple[int, str, str]]) -> tuple[tuple[int, str], ...]:
+    """Return ids and names of bots, of which their authors' are known, too."""
+    ids = {name: {other for other, namesake, _ in playing if namesake == name} for _, name, _ in playing}
+    return tuple((bot, f"{author}/{name}" if len(ids[name]) > 1 else name) for bot, name, author in playing)
+
+
+RUNNING = (
+    select(Series, Season)
+    .join(Season, col(Season.id) == Series.season_id)
+    .where(Series.state == JobState.RUNNING, shown_series())
+    .order_by(col(Series.started_at).desc(), col(Series.id).desc())
+    .limit(bindparam("most", type_=Integer))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyBot:
+    """A bot that can play, with its newest ready version, and its rating in its newest season, if any."""
+
+    bot_id: int
+    bot: str
+    author: str
+    number: int
+    elo: float | None
+
+
+def ready_bots(session: Session, game: str, limit: int) -> list[ReadyBot]:
+    """List bots against which people may play: the strongest first, and unrated ones last, the newest first."""
+    newest = func.max(BotVersion.number)
+    rated = (
+        select(RatingPoint.elo)
+        .where(RatingPoint.bot_id == Bot.id)
+        .order_by(col(RatingPoint.season_id).desc(), col(RatingPoint.second).desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    statement = (
+        sqlalchemy.select(col(Bot.id), col(Bot.name), col(User.name), newest, rated)
+        .join_from(BotVersion, Bot, col(Bot.id) == col(BotVersion.bot_id))
+        .join(User, col(User.id) == col(Bot.owner_id))
+        .where(col(Bot.game) == game, col(Bot.plays_people).is_(True), active(), *playable())
+        .group_by(col(Bot.id), col(Bot.name), col(User.name))
+        .order_by(rated.desc().nulls_last(), func.max(BotVersion.id).desc())
+        .limit(limit)
+    )
+    return [ReadyBot(*row) for row in session.connection().execute(statement)]
+
+
+def newest_versions(
+    session: Session, limit: int, *, game: str | None = None, before: int | None = None
+) -> list[NewVersion]:
+    """Return the newest uploads of a game, or of all games (None), with an id below `before`."""
+    statement = _newest(game is not None, before is not None)
+    found = session.connection().execute(statement, {"game": game, "before": before, "most": limit})
+    return [NewVersion(*row) for row in found]
+
+
+@cache
+def _newest(of_game: bool, older: bool) -> Any:
+    of_bot = (col(Bot.id), col(Bot.name), col(User.name), col(Team.name), col(Bot.game))
+    of_version = ("id", "number", "state", "language", "size_bytes", "created_at")
+    statement = (
+        sqlalchemy.select(*of_bot, *(getattr(BotVersion, name) for name in of_version))
+        .join_from(BotVersion, Bot, col(Bot.id) == col(BotVersion.bot_id))
+        .join(User, col(User.id) == col(Bot.owner_id))
+        .join(Team, col(Team.id) == col(Bot.team_id), isouter=True)
+        .order_by(col(BotVersion.id).desc())
+        .limit(bindparam("most", type_=Integer))
+    )
+    if of_game:
+        statement = statement.where(col(Bot.game) == bindparam("game"))
+    return statement.where(col(BotVersion.id) < bindparam("before")) if older else statement
+
+
+# Feeds of the public events of a season, a bot or a game: announcements, a season's states, published standings, and
+# versions that became ready.
+# States and published standings are read from the audit log, which knows when each was reached and never changes, so an
+# item stays the same whenever the feed is read. The ids of items are the same wherever the league is served, because
+# they contain the hash of the first record of its audit log, which is unique to it.
+
+MOST_ITEMS = 50
+"""The most items of each sort, and of a feed."""
+
+MOST_SEASONS = 50
+"""The number of a game's or a bot's newest seasons that its feed covers."""
+
+PUBLISHED = "season-published"
+
+STEPS = {state.action: f"{{season}} is {step.becomes}" for state, step in SEASON_STEPS.items()}
+STEPS[PUBLISHED] = "The final standings of {season} are published"
+"""The audit log's word for each step of a season, and the title of its item."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A public event. `path`: the page about it."""
+
+    id: UUID
+    title: str
+    text: str
+    path: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """The newest items, newest first. `at`: when the newest happened, or its subject began."""
+
+    id: UUID
+    title: str
+    path: str
+    at: datetime
+    items: Sequence[Item]
+
+
+def season_feed(session: Session, season_id: int) -> Feed:
+    """Return a season's feed. Raises NotFound."""
+    season = existing(session, Season, season_id)
+    entered = select(Entry.bot_id).where(Entry.season_id == season_id)
+    items = [
+        *_announced(session, announcements(session, season_id, MOST_ITEMS)),
+        *_steps(session, {season_id: season.name}),
+        *_versions(session, col(Bot.id).in_(entered)),
+    ]
+    return _feed(session, season.name, f"/seasons/{season_id}", season.created_at, items)
+
+
+def bot_feed(session: Session, bot_id: int) -> Feed:
+    """Return the feed of a bot and of its seasons. Raises NotFound."""
+    bot = existing(session, Bot, bot_id)
+    seasons = select(Season.id, Season.name).join(Entry, col(Entry.season_id) == Season.id)
+    seasons = seasons.where(Entry.bot_id == bot_id).order_by(col(Season.id).desc()).limit(MOST_SEASONS)
+    items = [*_steps(session, dict(session.exec(seasons).all())), *_versions(session, col(Bot.id) == bot_id)]
+    return _feed(session, bot.name, f"/bots/{bot_id}", bot.created_at, items)
+
+
+def game_feed(session: Session, game: str, title: str, begins_at: datetime) -> Feed:
+    """Return the feed of a game's seasons and bots. `begins_at`: the date of a feed without items."""
+    seasons = select(Season.id, Season.name).where(Season.game == game)
+    names = dict(session.exec(seasons.order_by(col(Season.id).desc()).limit(MOST_SEASONS)).all())
+    told = [one for one in announcements(session) if one.season_id is None or one.season_id in names]
+    items = [*_announced(session, told), *_steps(session, names), *_versions(session, col(Bot.game) == game)]
+    return _feed(session, title, f"/games/{game}", begins_at, items)
+
+
+def _feed(session: Session, title: str, path: str, began_at: datetime, items: Sequence[Item]) -> Feed:
+    newest = sorted(items, key=lambda item: (item.at, item.id), reverse=True)[:MOST_ITEMS]
+    return Feed(_id(session, path), title, path, newest[0].at if newest else began_at, newest)
+
+
+def _announced(session: Session, found: Sequence[Announcement]) -> list[Item]:
+    return [
+        Item(
+            _id(session, f"/announcements/{one.id}"),
+            one.title,
+            one.text,
+            "/" if one.season_id is None else f"/seasons/{one.season_id}",
+            one.at,
+        )
+        for one in found
+    ]
+
+
+def _steps(session: Session, names: dict[int, str]) -> list[Item]:
+    """Return the items about the changes of seasons' states, and about published standings."""
+    subjects = {f"season/{season_id}": season_id for season_id in names}
+    steps = (col(AuditRecord.subject).in_(list(subjects)), col(AuditRecord.action).in_(list(STEPS)))
+    records = select(AuditRecord).where(*steps).order_by(col(AuditRecord.id).desc()).limit(MOST_ITEMS)
+    found = []
+    for row in session.exec(records):
+        season_id = subjects[row.subject]
+        title = STEPS[row.action].format(season=names[season_id])
+        at = datetime.fromisoformat(row.at)
+        found.append(Item(_id(session, f"/audit/{row.id}"), title, f"{title}.", f"/seasons/{season_id}", at))
+    return found
+
+
+def _versions(session: Session, which: ColumnElement[bool]) -> list[Item]:
+    """Return the items about versions that became ready, of bots that meet the condition."""
+    told = (BotVersion.id, BotVersion.number, BotVersion.language, BotVersion.built_at, Bot.id, Bot.name, User.name)
+    statement = (
+        columns(*map(col, told))
+        .join_from(BotVersion, Bot, col(Bot.id) == col(BotVersion.bot_id))
+        .join(User, col(User.id) == col(Bot.owner_id))
+        .where(col(BotVersion.state) == VersionState.READY, col(BotVersion.built_at).is_not(None), which)
+        .order_by(col(BotVersion.id).desc())
+        .limit(MOST_ITEMS)
+    )
+    rows: Iterable[Any] = session.connection().execute(statement)
+    found = []
+    for version_id, number, language, built_at, bot_id, bot, author in rows:
+        title = f"Version {number} of {author}/{bot} is ready"
+        found.append(
+            Item(_id(session, f"/versions/{version_id}"), title, f"Written in {language}.", f"/bots/{bot_id}", built_at)
+        )
+    return found
+
+
+def _id(session: Session, name: str) -> UUID:
+    league = session.info.get("league of feeds")
+    if league is None:
+        first = session.exec(select(AuditRecord.sha256).order_by(col(AuditRecord.id)).limit(1)).first()
+        league = session.info["league of feeds"] = uuid5(NAMESPACE_URL, f"urn:deadheat:league:{first or ''}")
+    return uuid5(league, name)

@@ -1,29 +1,45 @@
-"""The state of the queues, from the database, for operators."""
+"""How the league runs, for operators: its queues, recent failures, and the last day minute by minute."""
 
-from __future__ import annotations
-
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import bindparam, case, exists
+from sqlalchemy import bindparam, case
 from sqlalchemy import select as columns
 from sqlalchemy.orm import aliased
-from sqlmodel import Session, col, func, select
+from sqlmodel import Session, col, delete, exists, func, select
 
-from deadheat.engine.core import Fault
+from deadheat.engine.core import NS_PER_S, Fault
 from deadheat.league.causes import Cause
-from deadheat.league.database import now
+from deadheat.league.database import now, settings_of
 from deadheat.league.service.course.schedule import has_unplayed
 from deadheat.league.service.ground.life import Life
-from deadheat.league.service.jobs.kinds import KINDS
+from deadheat.league.service.ground.steps import insert_new
+from deadheat.league.service.jobs.sweep import KINDS
+from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.carrying_out import SERIES
+from deadheat.league.service.series.deadlines import forget_minutes
 from deadheat.league.service.series.games import HOLDING_SEASONS
 from deadheat.league.service.series.hosts import judging_slots
-from deadheat.league.states import IN_PLAY, ON_LADDER, JobState
-from deadheat.league.tables import AuditRecord, Exhibition, RatingSnapshot, Season, Series, UtcDateTime
+from deadheat.league.states import IN_PLAY, ON_LADDER, JobState, MatchState
+from deadheat.league.tables import (
+    Attempt,
+    AuditRecord,
+    Exhibition,
+    LatencySummary,
+    Machine,
+    Match,
+    Participant,
+    RatingSnapshot,
+    Sample,
+    Season,
+    Series,
+    UtcDateTime,
+    WorkerHost,
+)
 
 ENDED_WITHIN = timedelta(days=1)
 """How long people's ended matches are counted."""
@@ -66,22 +82,20 @@ def queues(session: Session) -> Queues:
     and of people's matches those of a day: their number stays small.
     """
     at = now(session)
-    ranked = session.connection().execute(RANKED).all()
+    newest = select(func.max(RatingSnapshot.id)).where(RatingSnapshot.season_id == Season.id).correlate(Season)
+    seasons = select(Season.id, RatingSnapshot.created_at, col(Season.log_serial) != col(Season.rated_serial))
+    seasons = seasons.join(RatingSnapshot, col(RatingSnapshot.id) == newest.scalar_subquery())
+    ranked = session.exec(seasons.where(col(Season.state).in_(IN_PLAY))).all()
     ages = {season_id: (at - created_at).total_seconds() for season_id, created_at, _ in ranked}
     behind = frozenset(season_id for season_id, _, is_behind in ranked if is_behind)
     given_up, *stand = session.connection().execute(STAND).one()
     queued = {life: _queue(life, stand, at) for life in KINDS}
     slots = judging_slots(session)
-    idle = _idle(session, slots, queued)
+    idle = max(0, slots - sum(queue.rows[life.held] for life, queue in queued.items() if life.takes_slot))
+    if idle and not queued[SERIES].rows[SERIES.waiting]:
+        seasons_now = session.exec(select(Season).where(col(Season.state).in_(ON_LADDER)))
+        idle = idle if any(has_unplayed(session, season) for season in seasons_now) else 0
     return Queues(tuple(queued.values()), slots, idle, ages, behind, _ended(session, at), given_up)
-
-
-_LAST = select(func.max(RatingSnapshot.id)).where(RatingSnapshot.season_id == Season.id).correlate(Season)
-RANKED = (
-    select(Season.id, RatingSnapshot.created_at, col(Season.log_serial) != col(Season.rated_serial))
-    .join(RatingSnapshot, col(RatingSnapshot.id) == _LAST.scalar_subquery())
-    .where(col(Season.state).in_(IN_PLAY))
-)
 
 
 def _counts(life: Life) -> tuple[StrEnum, ...]:
@@ -125,30 +139,14 @@ STAND: Any = columns(_GIVEN_UP.scalar_subquery(), *(part for life in KINDS for p
 """One statement, because each costs more than what it counts."""
 
 
-def _idle(session: Session, slots: int, queued: Mapping[Life, QueueInfo]) -> int:
-    idle = slots - sum(queue.rows[life.held] for life, queue in queued.items() if life.takes_slot)
-    if idle <= 0:
-        return 0
-    if queued[SERIES].rows[SERIES.waiting]:
-        return idle
-    seasons = session.exec(select(Season).where(col(Season.state).in_(ON_LADDER)))
-    return idle if any(has_unplayed(session, season) for season in seasons) else 0
-
-
 def _ended(session: Session, at: datetime) -> dict[str, int]:
     ended = dict.fromkeys((*ENDS.values(), Cause.LEFT, Cause.NO_WORKER), 0)
-    for state, fault, cause, count in session.connection().execute(ENDED, {"since": at - ENDED_WITHIN}):
+    how = (col(Exhibition.state), col(Exhibition.fault), col(Exhibition.cause))
+    endings = select(*how, func.count()).where(col(Exhibition.finished_at) > at - ENDED_WITHIN).group_by(*how)
+    for state, fault, cause, count in session.connection().execute(endings):
         end = ENDS.get(fault, str(fault)) if state is JobState.DONE else cause
         ended[end] = ended.get(end, 0) + count
     return ended
-
-
-_HOW = (col(Exhibition.state), col(Exhibition.fault), col(Exhibition.cause))
-ENDED = (
-    select(*_HOW, func.count())
-    .where(col(Exhibition.finished_at) > bindparam("since", type_=UtcDateTime))
-    .group_by(*_HOW)
-)
 
 
 def _queue(life: Life, stand: list[Any], at: datetime) -> QueueInfo:
@@ -156,3 +154,190 @@ def _queue(life: Life, stand: list[Any], at: datetime) -> QueueInfo:
     rows = {state.value: stand.pop(0) for state in _counts(life)}
     queued_at = stand.pop(0)
     return QueueInfo(life.queue, rows, (at - queued_at).total_seconds() if queued_at is not None else 0.0)
+
+
+NEWEST = 1000
+"""The number of newest attempts and matches that the figures cover."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """`voids`: how many of the newest attempts at matches are void, by cause (our failures), since the
+    end of the oldest of them, or None without any. `faults`: how many seats of the newest finished matches failed, by
+    fault (the bots').
+    """
+
+    attempts: int
+    attempts_since: datetime | None
+    voids: Mapping[str, int]
+    faults: Mapping[str, int]
+
+
+def conditions(session: Session, asker: Person) -> Conditions:
+    """Return the failures among the newest matches. Raises NotAllowed."""
+    asker.must_administer()
+    attempts = select(Attempt.cause, Attempt.finished_at).where(col(Attempt.match_id).is_not(None))
+    newest = attempts.order_by(col(Attempt.id).desc()).limit(NEWEST).subquery()
+    by_cause = select(newest.c.cause, func.count(), func.min(newest.c.finished_at)).group_by(newest.c.cause)
+    causes = {cause: (count, first) for cause, count, first in session.exec(by_cause)}
+    matches = select(Match.id).where(Match.state == MatchState.DONE)
+    done = matches.order_by(col(Match.id).desc()).limit(NEWEST).subquery()
+    oldest = session.exec(select(func.min(done.c.id))).one() or 0
+    failed = select(Participant.fault, func.count()).where(col(Participant.match_id) >= oldest)
+    faults = session.exec(failed.where(col(Participant.fault).is_not(None)).group_by(col(Participant.fault)))
+    return Conditions(
+        attempts=sum(count for count, _ in causes.values()),
+        attempts_since=min((first for _, first in causes.values()), default=None),
+        voids={cause: count for cause, (count, _) in sorted(causes.items()) if cause != "played"},
+        faults={str(fault): count for fault, count in faults if fault is not None},
+    )
+
+
+# How the league ran in the last day, minute by minute, for the operator's charts.
+# The sweep writes one row each minute, and counts the attempts stored since the row before. Attempts are stored when
+# their series ends, but each is added to the row of the minute in which it ended itself. An attempt that another
+# transaction commits later under a lower number is missed; only charts use these rows. In a minute without a row, no
+# sweep ran.
+
+KEPT = timedelta(hours=25)
+GAP = timedelta(minutes=5)
+"""After a longer pause without a sample, counting starts again, because nothing is known of the time between."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A machine in one sample. `late_seconds`: how late its keeper woke up, at worst; `steal_share`, `busy_share`: 0 to
+    1; `stolen_seconds`: the time that it took from bots in the counted matches; `saved`: those of their `replies` that
+    counted although they were past their deadlines, because of that.
+    """
+
+    matches: int
+    voids: int
+    late_seconds: float = 0.0
+    steal_share: float = 0.0
+    stolen_seconds: float = 0.0
+    saved: int = 0
+    busy_share: float = 0.0
+    replies: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One sample: `minutes` since the previous one, waiting series, and the machines that reported, by number."""
+
+    at: datetime
+    minutes: float
+    waiting: int
+    machines: Mapping[int, Ran]
+
+
+def take_sample(session: Session) -> bool:
+    """Store this minute's sample. Return False if it exists already, or another worker stores it at the same time."""
+    minute = now(session).replace(second=0, microsecond=0)
+    if session.exec(select(exists().where(col(Sample.at) >= minute))).one():
+        return False
+    before = session.exec(BEFORE).first()
+    waits = select(func.count()).where(Series.state == SERIES.waiting, col(Series.season_id).not_in(HOLDING_SEASONS))
+    stand = select(select(func.max(Attempt.id)).scalar_subquery(), waits.scalar_subquery())
+    newest, waiting = session.exec(stand).one()
+    newest = newest or 0
+    fresh = before is None or minute - before.at > GAP
+    since = newest if before is None or fresh else before.attempt
+    alive = now(session) - timedelta(seconds=settings_of(session).lease_seconds)
+    row = {
+        "at": minute,
+        "attempt": newest,
+        "minutes": 1.0 if before is None or fresh else (minute - before.at).total_seconds() / 60,
+        "waiting": waiting,
+        "machines": {
+            str(host.id): _stored(Ran(0, 0, host.late_seconds, round(host.steal_share, 4), 0.0, 0, host.busy_share))
+            for host in session.connection().execute(NUMBERED)
+            if host.last_seen_at >= alive
+        },
+    }
+    if not insert_new(session, Sample, [row]):
+        return False
+    _count(session, session.get_one(Sample, minute), since)
+    session.connection().execute(delete(Sample).where(col(Sample.at) < minute - KEPT))
+    if fresh or before is None or before.at.hour != minute.hour:
+        forget_minutes(session, minute)
+    return True
+
+
+def is_sampled(session: Session) -> bool:
+    """Say whether a scheduler and a worker of the queue `control` have worked together lately."""
+    newest = session.exec(BEFORE).first()
+    return newest is not None and now(session) - newest.at <= GAP
+
+
+BEFORE = select(Sample).order_by(col(Sample.at).desc()).limit(1)
+
+
+def samples(session: Session, asker: Person, hours: int) -> list[Moment]:
+    """Return the samples of the last hours, the oldest first. Raises NotAllowed."""
+    asker.must_administer()
+    lately = col(Sample.at) > now(session) - timedelta(hours=hours)
+    rows = session.exec(select(Sample).where(lately).order_by(col(Sample.at)))
+    return [
+        Moment(row.at, row.minutes, row.waiting, {int(key): Ran(*ran) for key, ran in row.machines.items()})
+        for row in rows
+    ]
+
+
+def _count(session: Session, newest: Sample, since: int) -> None:
+    """Add each attempt at a match stored after `since` to the sample of the minute in which it ended."""
+    attempts = session.connection().execute(ENDED, {"since": since, "newest": newest.attempt}).all()
+    if not attempts:
+        return
+    numbers = {host.name: str(host.id) for host in session.connection().execute(NUMBERED)}
+    rows = session.exec(FROM, params={"ended_at": min(ended_at for _, _, ended_at, *_ in attempts)}).all() or [newest]
+    minutes = [row.at for row in rows]
+    counted: dict[tuple[int, str], Ran] = {}
+    for worker, cause, ended_at, evidence, replies in attempts:
+        number = numbers.get((worker or "").rpartition(":")[0])
+        if number is None:
+            continue
+        place = min(bisect_right(minutes, ended_at), len(rows) - 1)
+        ran = counted.get((place, number)) or Ran(*rows[place].machines.get(number, (0, 0)))
+        counted[place, number] = _with(ran, cause, evidence, replies or 0)
+    for (place, number), ran in counted.items():
+        rows[place].machines = {**rows[place].machines, number: _stored(ran)}
+
+
+def _with(ran: Ran, cause: str, evidence: Mapping[str, Any], replies: int) -> Ran:
+    """Return the sample with one more attempt."""
+    if cause != Cause.PLAYED:
+        return replace(ran, voids=ran.voids + 1)
+    return replace(
+        ran,
+        matches=ran.matches + 1,
+        stolen_seconds=ran.stolen_seconds + evidence.get("stolen_ns", 0) / NS_PER_S,
+        saved=ran.saved + evidence.get("past_deadline", 0),
+        replies=ran.replies + replies,
+    )
+
+
+def _stored(ran: Ran) -> list[float]:
+    return [round(value, 5) for value in astuple(ran)]
+
+
+REPLIES = select(func.sum(LatencySummary.prompts)).where(LatencySummary.match_id == Attempt.match_id)
+ENDED = columns(
+    col(Attempt.worker),
+    col(Attempt.cause),
+    col(Attempt.finished_at),
+    col(Attempt.evidence),
+    REPLIES.correlate(Attempt).scalar_subquery(),
+).where(
+    col(Attempt.id) > bindparam("since"), col(Attempt.id) <= bindparam("newest"), col(Attempt.match_id).is_not(None)
+)
+FROM = select(Sample).where(col(Sample.at) > bindparam("ended_at", type_=UtcDateTime)).order_by(col(Sample.at))
+NUMBERED = columns(
+    col(Machine.id),
+    col(Machine.name),
+    col(WorkerHost.last_seen_at),
+    col(WorkerHost.late_seconds),
+    col(WorkerHost.steal_share),
+    col(WorkerHost.busy_share),
+).join(WorkerHost, col(WorkerHost.name) == Machine.name)
+"""The machines that play, with their numbers, names and latest figures."""

@@ -2,8 +2,6 @@
 hundred rows of `DeadlineCount`, however many matches there are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -15,7 +13,7 @@ from sqlmodel import Session, col, func
 
 from deadheat.engine.figures import wilson
 from deadheat.league.database import now
-from deadheat.league.records.timeouts import Late, Over, Timeouts
+from deadheat.league.records.matches import Late, Over, Timeouts
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.service.series.deadlines import ADDED, ALWAYS, began
 from deadheat.league.states import GOING_ON, Span

@@ -1,20 +1,32 @@
-"""Explains to people why a match is not in the log of results: the counterpart of `league.service.ground.counting`."""
-
-from __future__ import annotations
+"""Explains to people why a match is not in the log of results (`service.ground.counting`), and what stops play."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Row, bindparam, exists
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
+from deadheat.engine.figures import wait
 from deadheat.engine.language import N_, _, gettext, ngettext
 from deadheat.league.causes import DROPPED
+from deadheat.league.database import now, settings_of
 from deadheat.league.records.matches import Uncounted
-from deadheat.league.states import UNRATED, WITH_RESULT, Absence, ContestKind, Purpose
-from deadheat.league.tables import AbsentEntry, Bot, Contest, Match, Meeting, Participant, Series, VoidedMatch
+from deadheat.league.service.series.hosts import ALIVE, NO_HOST, able, told_of
+from deadheat.league.states import UNRATED, WITH_RESULT, Absence, ContestKind, Fitness, Purpose
+from deadheat.league.tables import (
+    AbsentEntry,
+    Bot,
+    Contest,
+    Match,
+    Meeting,
+    Participant,
+    Series,
+    VoidedMatch,
+    WorkerHost,
+)
 from deadheat.league.words import Uncounting
 
 
@@ -29,7 +41,10 @@ class Bearing:
 def bearings(session: Session, matches: Sequence[Match | Row[Any]]) -> dict[int, Bearing]:
     """Return the bearing of each of these matches, by id."""
     rows = session.connection().execute(BEARINGS, {"ids": [match.id for match in matches]}).all()
-    disqualified = _disqualified(session, [row.id for row in rows if row.some_out])
+    concerned = [row.id for row in rows if row.some_out]
+    disqualified: dict[int, list[str]] = {}  # their names by match, by seat
+    for match_id, name in session.exec(DISQUALIFIED, params={"ids": concerned}) if concerned else ():
+        disqualified.setdefault(match_id, []).append(name)
     bearings, found = {}, {row.id: row for row in rows}
     for match in matches:
         row = found[match.id]
@@ -122,9 +137,33 @@ def _why(match: Match | Row[Any], row: Row[Any], disqualified: Sequence[str]) ->
     return None
 
 
-def _disqualified(session: Session, match_ids: Sequence[int]) -> Mapping[int, list[str]]:
-    """Return the names of the disqualified bots, by seat, of each of these matches that has any."""
-    names: dict[int, list[str]] = {}
-    for match_id, name in session.exec(DISQUALIFIED, params={"ids": match_ids}) if match_ids else ():
-        names.setdefault(match_id, []).append(name)
-    return names
+def stopped(session: Session) -> str:
+    """Return what stops or slows play, since when, as a sentence for everybody; "" if machines play."""
+    session.flush()
+    judges = able(settings_of(session).judge_unfit).label("judges")
+    found = columns(*(col(getattr(WorkerHost, name)) for name in SHOWN), ALIVE.label("alive"), judges)
+    machines = session.connection().execute(found, told_of(session, NO_HOST)).all()
+    at = now(session)
+
+    def since(instants: list[datetime]) -> str:
+        return wait(max(0, int((at - max(instants)).total_seconds())))
+
+    held = [machine for machine in machines if machine.judges and machine.held_since_at]
+    if any(machine.judges for machine in machines):
+        if not held:
+            return ""
+        who, time = ", ".join(sorted({machine.held_by for machine in held})), since([one.held_since_at for one in held])
+        return _("Processors have been held by %(who)s for %(time)s, so matches run more slowly.", who=who, time=time)
+    present = [machine for machine in machines if machine.alive]
+    if checked := [machine.since_at for machine in present if machine.fitness is Fitness.UNCHECKED]:
+        return _("The machine has been under check for %(time)s; matches begin when it passes.", time=since(checked))
+    if present:
+        time = since([machine.since_at for machine in present])
+        return _("No machine has been fit to play for %(time)s.", time=time)
+    if machines:
+        time = since([machine.last_seen_at for machine in machines])
+        return _("No machine has reported for %(time)s, so nothing is played.", time=time)
+    return _("No machine has ever reported, so nothing is played.")
+
+
+SHOWN = ("fitness", "since_at", "last_seen_at", "held_by", "held_since_at")

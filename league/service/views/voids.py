@@ -1,4 +1,4 @@
-"""Finds versions whose matches fail more often than others', by the seat that was to answer and by machine.
+"""What organisers should look at: matters that wait for a decision, and versions whose matches fail more than others'.
 
 A void attempt blames nobody and benefits nobody. But a bot that could cause one would do so when losing, and then more
 attempts than its share would fail while it was to answer. So each version is compared with the field on the same
@@ -12,25 +12,30 @@ opponent only in a few. A series counts once for each machine that failed at it;
 down would look like guilt. These failures are a separate binomial in the same sum.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import bindparam
 from sqlalchemy import select as columns
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
+from deadheat.engine.language import _
 from deadheat.league.causes import BLAMELESS, Cause, Trait
+from deadheat.league.database import now
 from deadheat.league.records.rulings import VersionVoids
-from deadheat.league.service.ground.machines import machine_numbers
+from deadheat.league.records.seasons import Season as SeasonInfo
+from deadheat.league.service.course.open_matters import season_unfinished
+from deadheat.league.service.ground.counting import HELD
+from deadheat.league.service.ground.lookups import machine_numbers
 from deadheat.league.service.people.person import Person
-from deadheat.league.tables import Attempt, Bot, BotVersion, Match, Participant
+from deadheat.league.service.series.privacy import seen_by_organiser
+from deadheat.league.states import IN_PLAY, ON_LADDER, AppealState, SeasonState
+from deadheat.league.tables import Appeal, Attempt, Bot, BotVersion, Entry, Match, Participant
 
 LEAST_VOIDS = 3
 """Versions with fewer void attempts are never shown as having too many."""
@@ -149,7 +154,15 @@ def flagged_voids(session: Session, organiser: Person, season_ids: Iterable[int]
 
 def _season_voids(session: Session, failed: Sequence[Any], season_id: int, least: int) -> list[VersionVoids]:
     rows = [row for row in failed if row.season_id == season_id]
-    failures = [*_void_matches(session, rows), *_failed_series(session, rows)]
+    voids = [row for row in rows if row.match_id is not None]
+    of_matches = select(Participant).where(col(Participant.match_id).in_({void.match_id for void in voids}))
+    seated = {(seat.match_id, seat.seat): seat.version_id for seat in session.exec(of_matches)} if voids else {}
+    failures = [
+        _Failure(version_id, void.worker, void.match_id)
+        for void in voids
+        if (version_id := seated.get((void.match_id, void.evidence.get("seat", -1)))) is not None
+    ]
+    failures += _failed_series(session, rows)
     match_ids: dict[int, list[int]] = defaultdict(list)
     for failure in failures:
         match_ids[failure.version_id].append(failure.match_id)
@@ -181,27 +194,10 @@ class _Failure:
 def _failed(session: Session) -> Sequence[Any]:
     """Return the failed attempts by workers among the newest of the league, the oldest first."""
     newest = session.exec(select(func.max(Attempt.id))).one() or 0
-    return session.connection().execute(FAILED, {"before": newest - NEWEST}).all()
-
-
-# With a condition on the season, the databases searched all its attempts instead of the table's end.
-FAILED = (
-    columns(*(getattr(Attempt, name) for name in ("season_id", "series_id", "match_id", "worker", "cause", "evidence")))
-    .where(col(Attempt.id) > bindparam("before"), col(Attempt.cause) != Cause.PLAYED, col(Attempt.worker).is_not(None))
-    .order_by(col(Attempt.id))
-)
-
-
-def _void_matches(session: Session, failed: Sequence[Any]) -> list[_Failure]:
-    """Attribute each void attempt to the version that was to answer."""
-    voids = [row for row in failed if row.match_id is not None]
-    of_matches = select(Participant).where(col(Participant.match_id).in_({void.match_id for void in voids}))
-    seated = {(seat.match_id, seat.seat): seat.version_id for seat in session.exec(of_matches)} if voids else {}
-    return [
-        _Failure(version_id, void.worker, void.match_id)
-        for void in voids
-        if (version_id := seated.get((void.match_id, void.evidence.get("seat", -1)))) is not None
-    ]
+    # With a condition on the season, the databases searched all its attempts instead of the table's end.
+    failed = (col(Attempt.id) > newest - NEWEST, col(Attempt.cause) != Cause.PLAYED, col(Attempt.worker).is_not(None))
+    shown = (getattr(Attempt, name) for name in ("season_id", "series_id", "match_id", "worker", "cause", "evidence"))
+    return session.connection().execute(columns(*shown).where(*failed).order_by(col(Attempt.id))).all()
 
 
 def _failed_series(session: Session, failed: Sequence[Any]) -> list[_Failure]:
@@ -268,3 +264,62 @@ def _names(session: Session, version_ids: Sequence[int]) -> dict[int, tuple[int,
     named = select(BotVersion.id, Bot.id, Bot.name, BotVersion.number).join(Bot, col(Bot.id) == BotVersion.bot_id)
     rows = session.exec(named.where(col(BotVersion.id).in_(version_ids)))
     return {version_id: (bot_id, bot, number) for version_id, bot_id, bot, number in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The number of waiting matters of one kind, and since when the oldest has waited."""
+
+    count: int
+    since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class SeasonWaits:
+    """A season that waits for an organiser. `why`: a sentence."""
+
+    season: SeasonInfo
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """All matters that wait. `resting`: by season, how many of its bots rest because they failed too often."""
+
+    appeals: Waiting
+    held: Waiting
+    seasons: Sequence[SeasonWaits]
+    resting: Sequence[tuple[SeasonInfo, int]]
+
+
+def decisions(session: Session, organiser: Person, seasons: Iterable[SeasonInfo]) -> Decisions:
+    """List the matters of these seasons, and the appeals and held matches of all seasons. Raises NotAllowed."""
+    organiser.must_organise()
+    appeals = select(func.count(), func.min(Appeal.opened_at)).where(Appeal.state == AppealState.OPEN)
+    held = select(func.count(), func.min(Match.created_at)).where(HELD, seen_by_organiser(organiser))
+    playing = {season.id: season for season in seasons if season.state in IN_PLAY}
+    rest = select(Entry.season_id, func.count()).where(col(Entry.rests_since).is_not(None))
+    rest = rest.where(col(Entry.season_id).in_(playing)).group_by(col(Entry.season_id))
+    waits = ((season, _why(session, season)) for season in playing.values())
+    return Decisions(
+        appeals=Waiting(*session.exec(appeals).one()),
+        held=Waiting(*session.exec(held).one()),
+        seasons=[SeasonWaits(season, why) for season, why in waits if why],
+        resting=[(playing[season_id], count) for season_id, count in session.exec(rest)],
+    )
+
+
+def _why(session: Session, season: SeasonInfo) -> str:
+    """Say why a season does not continue by itself; empty if it does, or if nothing is due."""
+    due = season.state in ON_LADDER and season.finals_at is not None and season.finals_at <= now(session)
+    if due and season_unfinished(session, season.id).evaluation:
+        return _("Its finals are due but wait for an evaluation that the service delayed. Cancel it to begin them.")
+    if season.closes_at is None:
+        over = season.state is SeasonState.FINALS and season.finals_done_at is not None
+        finals_over = _("Its finals are over. Close it to publish the standings.")
+        return finals_over if over and not season.closes_when_done else ""
+    if season.closes_at <= now(session):
+        open_matters = season_unfinished(session, season.id)
+        if open_matters.holds:
+            return _("It is due to close but waits for %(waits_for)s.", waits_for=", ".join(open_matters.words()))
+    return ""

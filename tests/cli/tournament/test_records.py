@@ -27,7 +27,7 @@ from deadheat.cli.tournament.standings import Standings
 from deadheat.engine.core import Fault, Message, Reply, Result
 from deadheat.engine.own_time import Evidence
 from deadheat.engine.transcript import Exchange, Transcript
-from deadheat.league.ratings.jsonl import read
+from deadheat.league.ratings.log import read
 
 pytestmark = pytest.mark.quick
 
