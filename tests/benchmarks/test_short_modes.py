@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from deadheat.engine.games import GAMES
 from tests.benchmarks.cluster import HOUSEKEEPING
-from tests.benchmarks.where import PROFILE
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -81,15 +81,6 @@ def test_what_a_cluster_plays_and_a_long_queue_costs() -> None:
     assert sum(line.strip().startswith(("SQLite: ", "PostgreSQL: ", "Redis: ")) for line in lines) == 11
 
 
-@pytest.mark.containers
-@pytest.mark.all
-def test_where_the_time_of_a_match_goes() -> None:
-    lines = short("where").splitlines()
-    assert [line[:3] for line in lines if line.startswith("(")] == ["(a)", "(b)", "(c)", "(d)"]
-    doing = {line[4:32].strip() for line in lines[lines.index(PROFILE) + 1 :]}
-    assert {"referee and clock", "meters", "rows", "metrics"} <= doing
-
-
 @pytest.mark.all
 def test_how_pairing_spends_its_games() -> None:
     lines = short("pairing").splitlines()
@@ -123,6 +114,20 @@ def test_what_a_tournaments_game_costs_beside_a_loop_by_hand() -> None:
     table = short("tournament")
     for row in ("by hand", "keep none", "keep all", "the bots' own", "over by hand"):
         assert row in table
+
+
+@pytest.mark.all
+def test_the_pace_of_the_engine() -> None:
+    table = short("engine")
+    assert all(f"\n{game} " in table for game in GAMES)
+
+
+@pytest.mark.all
+def test_how_good_the_ratings_are() -> None:
+    table = short("ratings")
+    assert [line[:3] for line in table.splitlines() if line.startswith("(")] == [f"({part})" for part in "abcdef"]
+    figures = "tau|coverage|half-width|openskill|1,000,000 games|false passes|false fails|by throwing|(default)"
+    assert [figure for figure in figures.split("|") if figure not in table] == []
 
 
 @pytest.mark.all
