@@ -21,8 +21,6 @@ from tests.league.logs import Line, duels
 from tests.league.test_ratings import baseball
 from tests.league.world import World
 
-ELO_PER_NAT = 173.7177928
-
 
 def written(folder: Path, lines: list[Line]) -> str:
     """Write a log of these games; return its path."""

@@ -6,7 +6,6 @@ import itertools
 import re
 from collections.abc import Callable, Generator, Mapping
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,8 +22,6 @@ from tests.bots.loading import bot_class
 from tests.lanes import scaled
 
 pytestmark = pytest.mark.quick
-
-ROOT = Path(__file__).parent.parent.parent
 
 
 def random_bot(game: str) -> Callable[[int], Bot]:
