@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from functools import partial
 
@@ -10,11 +9,10 @@ import pytest
 from sqlmodel import col, select
 
 from deadheat.api.schemas.entries import GateRequest
-from deadheat.league import errors, sprt
+from deadheat.league import errors
 from deadheat.league.ratings import RatingConfig
 from deadheat.league.records.entries import Challenge, Entry
 from deadheat.league.service.duels import views
-from deadheat.league.service.duels.gates import TEST
 from deadheat.league.service.duels.planning import OPEN_SERIES
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.people.person import Person
@@ -365,23 +363,6 @@ def test_terms_that_make_no_test_or_take_too_many_games_are_refused(entrant: Ent
 
 def test_a_season_may_do_without_gates(world: World) -> None:
     assert "no promotion gates" in refused(errors.BadSetting, Entrant, world, challenge_games=0)
-
-
-@pytest.mark.all
-def test_wrong_passes_are_as_rare_as_the_terms_say() -> None:
-    """A version as strong as the old one is tested after every ten games with alpha = .05; nothing is stored."""
-    chance = random.Random(1)
-    passes = 0
-    for _ in range(400):
-        counts = [0, 0, 0]
-        for _ in range(40):
-            for _ in range(10):
-                counts[2 * chance.randrange(2)] += 1
-            verdict = sprt.test(counts, TEST).verdict
-            if verdict is not sprt.Verdict.CONTINUE:
-                passes += verdict is sprt.Verdict.ACCEPT
-                break
-    assert passes / 400 < 0.08
 
 
 def test_the_terms_of_a_gate_are_not_in_the_public_log(world: World) -> None:

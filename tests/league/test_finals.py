@@ -15,10 +15,8 @@ from deadheat.league.service.course.finals import divisions as fields
 from deadheat.league.service.course.finals import finals_progress
 from deadheat.league.service.ground import audit, steps
 from deadheat.league.service.rankings import publishing, ranking, recount, results, standings
-from deadheat.league.service.rulings.rulings import rejudge_match
 from deadheat.league.service.seasons import absence, divisions, seasons
 from deadheat.league.service.series.capacity import OPEN_SERIES
-from deadheat.league.service.views.matches import matches
 from deadheat.league.states import FinalsFormat, FinalsLog, Purpose, SeasonState
 from deadheat.league.tables import Entry, Match, Participant, RatingSnapshot, Season, Series
 from tests.league.outcomes import Outcome, abandoned, won
@@ -261,17 +259,6 @@ def test_a_finalist_that_is_disqualified_is_not_paired_any_more_and_progress_is_
     ((finalists, _, rounds, finished, series, _),) = told()
     assert (finalists, rounds, finished) == (3, 3, series)
     assert [row["version_id"] for row in world.ranking(season_id)] == [3, 2, 1]
-
-
-def test_a_finals_match_that_is_rejudged_counts_for_its_round(world: World) -> None:
-    season_id = season(world, 3, closes_when_done=False)
-    play_finals(world, season_id, (3, 2, 1))
-    match = world.write(matches, season_id=season_id)[0]
-    again = world.write(rejudge_match, world.boss, match.id, "the host was overloaded")
-    before, after = (world.row(Match, match_id).series_id for match_id in (match.id, again))
-    one, other = world.row(Series, before), world.row(Series, after)
-    assert (one.purpose, one.round) == (other.purpose, other.round)
-    assert one.purpose is Purpose.FINALS
 
 
 def test_what_carries_no_information_is_struck(world: World) -> None:
