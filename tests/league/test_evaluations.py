@@ -174,21 +174,6 @@ def test_the_next_one_is_seeded_by_the_last_and_newcomers_come_after(world: Worl
     assert world.rows(seeds.order_by(col(ContestPlayer.seed))) == [*places(world, first.id), 4]
 
 
-def test_a_round_robin_plays_every_pair_once_with_both_sides(world: World) -> None:
-    due(world, 4, line(format=ROUND_ROBIN, rounds=None, matches=2, counts=True))
-    for _ in range(40):
-        for series_id in world.tick():
-            if world.row(Series, series_id).purpose in states.OF_EVALUATIONS:
-                world.play([series_id], lower_wins)
-        if evaluations(world)[0].state is states.ContestState.DONE:
-            break
-    met = {frozenset({one.first_id, one.second_id}) for one in pairings(world)}
-    assert len(pairings(world)) == len(met) == 6
-    assert places(world, 1) == [1, 2, 3, 4]
-    rated = select(Match.rated).join(Series, col(Series.id) == Match.series_id)
-    assert set(world.rows(rated.where(col(Series.purpose).in_(states.OF_EVALUATIONS)))) == {True}
-
-
 @pytest.mark.databases
 def test_two_schedulers_begin_and_draw_once(world: World) -> None:
     season_id = due(world, 4)

@@ -18,8 +18,7 @@ from deadheat.league.service.duels import panels, requests, views
 from deadheat.league.service.jobs import exhibitions
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.people import notices, person
-from deadheat.league.service.rulings.rulings import void_match
-from deadheat.league.service.seasons import absence, bot_changes, entries, seasons
+from deadheat.league.service.seasons import bot_changes, entries, seasons
 from deadheat.league.service.series.turns import claim_next_series
 from deadheat.league.service.views.waiting import AT_PANEL, waiting
 from deadheat.league.states import ContestState, JobState, Purpose, SeasonState
@@ -251,16 +250,6 @@ def test_an_own_failure_is_worth_nothing_and_ours_is_played_again_from_the_same_
     assert (run.contest.state, run.points) == ("passed", 2.0)
 
 
-def test_a_match_that_an_organiser_voids_is_played_again(entered: Contest) -> None:
-    first, second = entered.planned()
-    (voided, _) = entered.play(win, series=[first])
-    entered.world.write(void_match, entered.world.boss, voided, "a spectator pulled the plug")
-    entered.play(win, series=[second])
-    assert len(entered.play(lose)) == 1
-    entered.world.tick()
-    assert entered.runs()[0].points == 3
-
-
 def test_what_arrived_before_the_freeze_is_judged_after_it(entered: Contest) -> None:
     entered.state(SeasonState.FROZEN)
     entered.upload()  # too late for the freeze
@@ -289,23 +278,6 @@ def test_with_the_points_a_version_goes_on_to_its_gate(contest: Contest) -> None
     contest.judged(win)
     (gate,) = contest.world.read(views.challenges, contest.owner, contest.season_id, contest.bot_id)
     assert (gate.candidate, gate.state, contest.entry().version) == (2, "running", 1)
-
-
-def test_the_close_ends_what_is_left_without_a_verdict(entered: Contest) -> None:
-    made = entered.planned()
-    entered.state(SeasonState.CLOSED)
-    (run,) = entered.runs()
-    assert (run.contest.state, run.contest.reason) == ("ended", "The season is closed.")
-    assert {entered.world.row(Series, one).state for one in made} == {JobState.ABANDONED}
-    assert entered.world.tick() == []
-
-
-def test_a_withdrawn_bot_plays_no_panel_until_it_comes_back(entered: Contest) -> None:
-    entered.world.write(absence.withdraw, entered.owner, entered.season_id, entered.bot_id)
-    assert entered.planned() == []
-    entered.world.clock.turn(entered.world.settings.rejoin_seconds)
-    entered.world.write(absence.rejoin, entered.owner, entered.season_id, entered.bot_id)
-    assert len(entered.planned()) == 2
 
 
 def test_a_bot_of_the_panel_that_cannot_play_is_left_out_and_the_minimum_is_less(contest: Contest) -> None:
@@ -346,13 +318,6 @@ def test_a_version_that_failed_is_judged_again_once_the_season_asks_for_less(ent
     entered.enter()
     entered.world.tick()
     assert (entered.states(), entered.waits()) == (["failed", "passed"], False)
-
-
-def test_without_a_minimum_every_version_plays_at_once(world: World) -> None:
-    contest = Contest(world, panel_minimum=None)
-    assert not contest.enter().waits_for_panel
-    contest.judged(lose)
-    assert contest.states() == ["passed"]
 
 
 def test_in_the_next_season_newer_versions_still_need_the_points(entered: Contest) -> None:
