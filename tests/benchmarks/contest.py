@@ -4,9 +4,8 @@
 
 The use cases are the product's own, on a real database; time is simulated, and the results come from the bots'
 strengths instead of containers. For each contest: what each step costs (CPU time, statements, and by how much it raised
-the process's memory), what the pages cost afterwards, how late rounds were, and whether a second implementation draws
-the same rounds and finds the same standings (`contests.second`). Then the same final with too few machines, to see that
-its lateness is measured. It exits with 1 if a round was late, a draw or a standing differed, or a page was slow.
+the process's memory), what the pages cost afterwards, and how late rounds were. Then the same final with too few
+machines, to see that its lateness is measured. It exits with 1 if a round was late or a page was slow.
 
 Contests: `online` (1,600 teams, Swiss of 20 rounds twice a day), `system-test` (Swiss of 50 rounds), `first-100` (round
 robin, 5 matches a pair), `final` (23 teams, round robin every 15 minutes for six hours). All of it takes hours;
@@ -23,7 +22,7 @@ from datetime import timedelta
 
 from deadheat.league.states import EvaluationFormat
 from deadheat.league.timetable import DeclaredEvaluation
-from tests.benchmarks.contests import pages, second
+from tests.benchmarks.contests import pages
 from tests.benchmarks.contests.ledger import Ledger
 from tests.benchmarks.contests.play import Contest, Lateness
 from tests.benchmarks.leagues import leagues
@@ -89,18 +88,15 @@ def played(league: World, plan: Plan) -> int:
     ledger = Ledger(league.db)
     contest = Contest(league, ledger, plan.teams, plan.line, plan.slots, plan.match_seconds)
     print(f"{plan.name}: {plan.teams} teams, {plan.line.words}; {plan.slots} slots", flush=True)
-    recount = second.Recount(league)
 
     def day_ends(late: Lateness) -> None:
-        recount.go_on()
         print(f"{league.clock.now:%Y-%m-%d %H:%M}, after {time.process_time():.0f} s of CPU:")
         print(ledger.table())
         print(f"    {contest.series} series, {contest.matches} matches; {late.sentence}")
-        wrong = [*late.faults, *recount.faults]
-        print(f"    {second.counted(league)}, computed again: {len(wrong)} things are wrong so far.", flush=True)
+        print(f"    {len(late.faults)} things are wrong so far.", flush=True)
 
     try:
-        faults = [*contest.play(day_ends).faults, *recount.go_on()]
+        faults = contest.play(day_ends).faults
     except SystemExit:
         print("Ended early.")
         day_ends(contest.late)

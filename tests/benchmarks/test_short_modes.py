@@ -95,7 +95,7 @@ def test_what_the_pages_of_a_large_league_cost() -> None:
 
 
 @pytest.mark.all
-def test_a_contest_is_played_on_time_and_computed_again() -> None:
+def test_a_contest_is_played_on_time() -> None:
     table = short("contest")
     played = [line.partition(":")[0] for line in table.splitlines() if " teams, " in line]
     assert played == ["online", "system-test", "first-100", "final", "too-slow"]
