@@ -19,7 +19,7 @@ from deadheat.cli.operator import organiser_token
 from deadheat.league.blobs import Blobs
 from deadheat.league.database import Database
 from deadheat.league.service.rulings.operators import Standing
-from deadheat.league.storage.backup import BadBackup, back_up, backups, file_sha256, must_be_signed, read_backup
+from deadheat.league.storage.backup import BadBackup, back_up, file_sha256, must_be_signed, read_backup
 from deadheat.league.storage.schema import FIRST_RELEASE
 from deadheat.league.storage.tablecopy import sums
 from deadheat.league.tables import BotVersion
@@ -214,13 +214,6 @@ def test_a_changed_backup_is_refused_and_one_of_a_lost_key_restores_with_a_warni
     assert "warning: Its signature cannot" in " ".join(done.stderr.split())
     monkeypatch.setenv("DEADHEAT_BACKUP_KEY", "another")
     assert_one_sentence(invoke("restore", "--force", str(folder)), "or another key signed it", 1)
-
-
-def test_the_same_key_signs_every_backup(world: World, tmp_path: Path) -> None:
-    for _ in range(2):
-        succeeded(invoke("backup", str(tmp_path / "backups")))
-    found, _ = backups(tmp_path / "backups")
-    assert [must_be_signed(world.settings, backup) for backup in found] == ["", ""]
 
 
 RELEASES = re.findall(r"^## (\d\S+) .*\n\nCommit `(\w+)`", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)

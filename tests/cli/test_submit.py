@@ -163,15 +163,6 @@ def test_wait_shows_the_panel_and_ends_where_a_version_has_too_few_points(league
     assert [[panel["points"] for panel in line["panels"]] for line in lines] == [[0.0], [0.0], [1.0]]
 
 
-def test_wait_shows_log_and_first_matches(league: League) -> None:
-    season = league.site.world.season(0, games_per_pair=100)
-    league.submit("bob", "--season", season)
-    done = succeeded(league.submit("ada", "--season", season, "--wait", "--matches", 2))
-    assert "  | built " in done.stderr
-    assert f"Entered into season {season}: {league.server}/seasons/{season}" in done.stdout
-    assert sum(line.startswith("Match ") for line in done.stdout.splitlines()) == 2
-
-
 def test_wait_without_a_season_follows_the_one_that_the_bot_is_in(league: League) -> None:
     league.submit("ada", "--season", league.site.world.season(1))
     done = league.submit("ada", "--wait", "--matches", 1)

@@ -216,17 +216,6 @@ def test_one_that_was_killed_is_no_backup_and_is_cleared_away(small: World, fold
     assert not (folder / "partial-killed").exists()
 
 
-def test_a_league_is_never_overwritten_unasked(world: World, folder: Path) -> None:
-    world.author("ada")
-    made = back_up(world.settings, folder)
-    world.author("eve")
-    world.close()
-    assert "with 3 accounts" in refused(NotEmpty, restore, world.settings, made)
-    assert len(everything(world.settings)["User"]) == 3
-    restore(world.settings, made, force=True)
-    assert len(everything(world.settings)["User"]) == 2
-
-
 def test_a_running_league_on_postgresql_is_not_overwritten_by_force(
     postgres_url: str, tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -363,14 +352,6 @@ def test_a_lost_blob_does_not_keep_a_league_from_being_restored(small: World, fo
     assert everything(target) == everything(small.settings)
 
 
-def test_what_the_league_still_has_is_not_lost_to_it(small: World, folder: Path) -> None:
-    name = of_a_match(small)
-    made = back_up(small.settings, folder)
-    small.close()
-    harmed(blobs_of(folder), name, "missing")
-    assert restore(small.settings, made, force=True).lost == {}
-
-
 @pytest.mark.parametrize("name", ["0" * 64, "zz", "\N{SNOWMAN}\x1b[2J"])
 def test_what_the_store_had_lost_already_is_told_and_does_not_stop_a_restore(
     name: str, small: World, empty: Settings, folder: Path
@@ -405,11 +386,6 @@ def test_a_backup_of_an_unknown_schema_is_left_to_its_own_version(world: World, 
     assert "a newer Deadheat made it" in refused(WrongSchema, back_up, world.settings, folder)
     assert len(backups(folder)[0]) == 1
     assert [path for path in folder.iterdir() if path.name.startswith("partial-")] == []
-
-
-def test_nothing_is_no_backup(tmp_path: Path) -> None:
-    assert "no schema yet" in refused(WrongSchema, back_up, settings(tmp_path), tmp_path / "backups")
-    assert "no complete back-up" in refused(BadBackup, read_backup, tmp_path)
 
 
 @pytest.fixture(params=DATABASES)

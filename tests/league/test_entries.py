@@ -48,15 +48,6 @@ def test_an_author_has_only_so_many_entries(world: World) -> None:
     world.refused(errors.TooMany, entries.enter, owner, season_id, second)
 
 
-def test_a_team_of_one_does_not_get_its_author_another_entry(world: World) -> None:
-    season_id = world.season(0, entries_per_author=1)
-    owner, own = world.bot()
-    shared = [team_bot(world, owner, world.team(owner, name=name)) for name in ("one", "other")]
-    world.write(entries.enter, owner, season_id, shared[0])
-    for bot_id in (own, shared[1]):
-        world.refused(errors.TooMany, entries.enter, owner, season_id, bot_id)
-
-
 def test_a_team_enters_only_what_each_of_its_members_may(world: World) -> None:
     season_id = world.season(0, entries_per_author=2)
     ada, own = world.bot(owner=world.author("ada"))
@@ -158,14 +149,6 @@ def test_a_season_of_a_size_takes_versions_within_it(world: World) -> None:
     assert world.plays(season_id, bot_id) == 2
 
 
-def test_a_new_version_in_another_language_does_not_take_over(world: World) -> None:
-    season_id = world.season(0, languages=["python"])
-    owner, bot_id = world.entrant(season_id)
-    for language, plays in (("c", 1), ("python", 3)):
-        world.version(owner, bot_id, language=language)
-        assert world.plays(season_id, bot_id) == plays
-
-
 @pytest.mark.parametrize(
     ("settings", "refusal"),
     [
@@ -213,13 +196,6 @@ def test_entries_are_found_by_the_names_of_bot_author_and_team(world: World) -> 
         assert found(nobody) == ([], 0)
 
 
-def test_an_organiser_lets_in_a_bot_that_is_not_in_yet(world: World) -> None:
-    season_id, owner, bot_id = outside(world, admission=Admission.NOBODY)
-    world.refused(errors.NotAllowed, entries.let_in, owner, season_id, bot_id)
-    assert world.write(entries.let_in, world.boss, season_id, bot_id).follows
-    world.refused(errors.WrongState, entries.let_in, world.boss, season_id, bot_id)
-
-
 def test_only_its_author_enters_a_bot_where_sources_are_published(world: World) -> None:
     season_id, owner, bot_id = outside(world, sources=SourcesFrom.CLOSED)
     for way in (entries.enter, entries.let_in):
@@ -261,13 +237,6 @@ def test_a_version_is_chosen_again_only_after_a_pause(world: World) -> None:
     assert world.write(entries.enter, owner, season_id, bot_id).version == 2
     world.version(owner, bot_id)
     assert world.plays(season_id, bot_id) == 3, "what takes over by itself is no choice"
-
-
-def test_before_a_season_opens_versions_are_chosen_freely(world: World) -> None:
-    season_id = world.write(seasons.create_season, world.boss, game=GAME, name="soon").id
-    owner, bot_id = world.bot()
-    world.version(owner, bot_id)
-    assert [world.write(entries.enter, owner, season_id, bot_id, number).version for number in (2, 1, 2)] == [2, 1, 2]
 
 
 def test_what_changes_nothing_is_not_noted(world: World) -> None:
@@ -324,14 +293,6 @@ def test_a_thaw_changes_no_version_that_an_author_chose(world: World) -> None:
     world.version(owner, bot_id)
     world.set_state(season_id, SeasonState.OPEN)
     assert world.plays(season_id, bot_id) == 1
-
-
-def test_a_thaw_takes_no_version_in_another_language(world: World) -> None:
-    season_id, owner, bot_id = frozen(world, languages=["python"])
-    world.version(owner, bot_id, language="python")
-    world.version(owner, bot_id, language="c")
-    world.set_state(season_id, SeasonState.OPEN)
-    assert world.plays(season_id, bot_id) == 2
 
 
 @pytest.mark.parametrize("meanwhile", ["its season thaws", "its bot enters"])

@@ -7,7 +7,6 @@ from sqlmodel import Session, col, delete, select
 
 from deadheat.league.jobs import Failure, Host, SeriesJob
 from deadheat.league.records.hosts import Worker
-from deadheat.league.service.bots.bots import versions_of
 from deadheat.league.service.duels import views
 from deadheat.league.service.rulings.operators import set_role
 from deadheat.league.service.series import carrying_out, turns
@@ -84,12 +83,6 @@ def test_an_unfit_machine_gets_no_series_and_a_fit_one_does(world: World, series
     assert claim(world, series, OTHER) is None
     job = claimed(world, series)
     assert (job.host, job.unfit) == (world.host, ())
-
-
-def test_an_unfit_machine_still_builds(world: World) -> None:
-    arrive(world, world.host, "Too much noise.")
-    owner, bot = world.bot()  # uploads and builds
-    assert [version.state for version in world.read(versions_of, owner, bot)] == ["ready"]
 
 
 def test_a_silent_machine_gets_no_series_until_it_reports(world: World, series: int) -> None:
@@ -255,12 +248,6 @@ def test_a_machine_of_any_name_may_become_unfit(world: World) -> None:
     assert len(told(world, admin, NoticeKind.UNFIT)) == 1
 
 
-def test_a_canary_without_an_end_has_the_machine_checked_but_not_condemned(world: World, series: int) -> None:
-    canary(world, world.host, voids=3, end=False)
-    assert claim(world, series, world.host) is not None
-    assert world.read(machines.due_check, world.host) is Fitness.FIT
-
-
 @pytest.mark.parametrize("again", [False, True])
 def test_what_was_played_while_a_machine_became_unfit_is_played_again(world: World, series: int, again: bool) -> None:
     """If `again`, a check finds the machine fit again before the series ends."""
@@ -319,13 +306,6 @@ def test_machines_that_were_not_seen_for_long_are_forgotten(world: World) -> Non
     arrive(world, world.host)
     assert [host.name for host in world.read(machines.hosts)] == [world.host.name]
     assert world.read(machines.unfit_reasons, OTHER) != ()
-
-
-def test_series_and_voids_are_counted_by_machine(world: World, series: int) -> None:
-    job = claimed(world, series)
-    assert world.finish(job, [forfeited(match, 0) for match in job.matches])
-    found = info(world, world.host)
-    assert (found.series, found.voids) == (1, 2)
 
 
 def test_a_machine_that_is_checked_unfit_or_silent_is_named_with_the_time(world: World) -> None:
