@@ -14,9 +14,8 @@ from sqlmodel import Session, select
 
 from deadheat.league import errors
 from deadheat.league.records.seasons import Season as SeasonInfo
-from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import audit_log
-from deadheat.league.service.jobs import builds, sweep
+from deadheat.league.service.jobs import sweep
 from deadheat.league.service.rankings import publishing, standings
 from deadheat.league.service.seasons import entries, seasons
 from deadheat.league.states import Admission, FinalsFormat, Ranks, SeasonState
@@ -209,18 +208,6 @@ def test_a_frozen_season_plays_on_but_takes_nobody_and_nothing_new(world: World)
     for entering in (bot_id, other):
         assert "frozen" in world.refused(errors.WrongState, entries.enter, owner, season_id, entering)
     assert (world.play_all(), {entry.version for entry in world.read(entries.entries, season_id)}) == (3 * 8, {1})
-
-
-@pytest.mark.databases
-def test_a_version_that_becomes_ready_while_its_season_freezes_stays_out(world: World) -> None:
-    season_id = world.season(0)
-    owner, bot_id = world.entrant(season_id)
-    job = world.building(world.upload(owner, bot_id))
-    world.at_once(
-        lambda session: set_season_state(session, world.boss, season_id, S.FROZEN),
-        lambda session: builds.finish_build(session, job, builds.BuildOutcome("e" * 64, "", "log")),
-    )
-    assert world.plays(season_id, bot_id) == 1
 
 
 def test_standings_are_published_when_the_last_series_has_ended(world: World) -> None:

@@ -103,11 +103,6 @@ def test_closing_drops_what_waits_and_counts_what_runs(world: World) -> None:
     assert (matches, causes) == ({MatchState.DONE: 2, MatchState.ABANDONED: 4}, ["season-closed"] * 2)
 
 
-def test_two_seasons_have_two_names(world: World) -> None:
-    world.write(seasons.create_season, world.boss, game=GAME, name="Winter")
-    world.refused(errors.NameTaken, seasons.create_season, world.boss, game=GAME, name="WINTER")
-
-
 def test_a_new_version_takes_over_once_it_is_ready(world: World) -> None:
     season_id = world.season(0)
     owner, bot_id = world.entrant(season_id)
@@ -118,16 +113,6 @@ def test_a_new_version_takes_over_once_it_is_ready(world: World) -> None:
     world.build(second)
     world.build(broken, "does not compile")
     assert world.plays(season_id, bot_id) == 3
-
-
-def test_a_chosen_version_stays(world: World) -> None:
-    season_id = world.season(0)
-    owner, bot_id = world.bot()
-    world.write(entries.enter, owner, season_id, bot_id, 1)
-    world.version(owner, bot_id)
-    assert world.plays(season_id, bot_id) == 1
-    world.write(entries.enter, owner, season_id, bot_id)
-    assert world.plays(season_id, bot_id) == 2
 
 
 def test_only_an_owner_enters_a_bot_with_a_version_that_is_ready_in_an_open_season(world: World) -> None:

@@ -24,18 +24,6 @@ def shown(world: World, team_id: int, asker: Person | None = None) -> Team:
     return world.read(teams.team_info, team_id, asker)
 
 
-def test_an_author_who_is_invited_joins_and_may_leave(world: World) -> None:
-    ada, bob = world.author("ada"), world.author("bob")
-    team_id = world.team(ada)
-    world.write(teams.invite_to_team, ada, team_id, "BOB")
-    assert (shown(world, team_id, bob).members, shown(world, team_id, bob).invited) == (("ada",), ("bob",))
-    world.write(teams.join_team, bob, team_id)
-    assert shown(world, team_id).members == ("ada", "bob")
-    world.write(teams.leave_team, bob, team_id, "bob")
-    assert shown(world, team_id).members == ("ada",)
-    assert ([found.id for found in world.read(teams.teams_of, ada)], world.read(teams.teams_of, bob)) == ([team_id], [])
-
-
 def test_a_team_holds_only_so_many(world: World) -> None:
     ada, bob = world.author("ada"), world.author("bob")
     team_id = world.team(ada, *(world.author(f"crowd{number}") for number in range(teams.MAX_MEMBERS - 1)))
@@ -100,12 +88,6 @@ def test_two_invitations_at_once_are_both_counted(world: World) -> None:
         world.write(invite, number)
     with pytest.raises(errors.TooMany):
         world.at_once(partial(invite, number=teams.MAX_MEMBERS - 2), partial(invite, number=teams.MAX_MEMBERS - 1))
-
-
-def test_two_teams_have_two_names(world: World) -> None:
-    ada = world.author("ada")
-    world.team(ada, name="Lovelace")
-    refused(errors.NameTaken, world.team, ada, name="LOVELACE")
 
 
 def test_a_team_and_a_person_never_share_a_name(world: World) -> None:

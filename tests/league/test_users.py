@@ -48,11 +48,6 @@ def test_only_hashes_are_stored(world: World) -> None:
     assert secret not in repr(token)
 
 
-def test_a_name_is_taken_whatever_its_case(world: World) -> None:
-    world.author("Ada")
-    refused(errors.NameTaken, world.author, "aDA")
-
-
 def test_name_and_password_belong_together(world: World) -> None:
     world.author("ada")
     with world.db.reading() as session:
