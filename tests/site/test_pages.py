@@ -42,14 +42,6 @@ def test_a_reader_sees_the_leaderboard_move_and_keeps_the_place(visit: Open, lea
     assert focused, "who reads by keyboard is not thrown back to the top"
 
 
-def test_the_leaderboard_is_searched_without_scripts(visit: Open) -> None:
-    page = visit("/seasons/1", java_script_enabled=False)
-    page.get_by_role("searchbox").fill("COUNTER")
-    page.get_by_role("button", name="Show").click()
-    expect(page.locator("#board table.board tbody tr")).to_have_count(1)
-    expect(page.locator("#board table.board tbody th")).to_contain_text("counter")
-
-
 def test_from_a_name_to_its_faults_by_links_alone(visit: Open) -> None:
     page = visit("/", java_script_enabled=False)
     page.get_by_role("link", name="yacht-auction-forfeit").click()

@@ -303,12 +303,6 @@ def test_own_time_stands_beside_its_limit_with_what_the_host_took(visit: Open, l
     expect(page.locator("[data-part=lines] pre")).to_contain_text("480 ms (the host took 150 ms more)")
 
 
-def test_the_server_verifies_on_request(visit: Open, league: League) -> None:
-    page = viewer(visit(f"/matches/{league.matches['betris-large']}"))
-    page.get_by_text("re-simulate now").click()
-    expect(page.locator("output")).to_contain_text("Verified: all 26 exchanges")
-
-
 @pytest.mark.parametrize(
     ("body", "told", "style"),
     [

@@ -26,7 +26,6 @@ from deadheat.engine.games import GAMES
 from deadheat.engine.replay import replay
 from deadheat.engine.transcript import Transcript
 from deadheat.engine.verdicts import past_deadline
-from deadheat.league.errors import BlobsAway
 from deadheat.league.jobs import SeriesJob
 from deadheat.league.records.timeouts import Over
 from deadheat.league.service.jobs.sweep import sweep
@@ -36,11 +35,9 @@ from deadheat.league.service.series.hosts import record_check
 from deadheat.league.service.series.rules_played import rules_played
 from deadheat.league.service.views.timeouts import timeouts
 from deadheat.league.states import JobState, MatchState
-from deadheat.league.storage.roles import WORKER
 from deadheat.league.tables import Ending, LatencySummary, Match, Participant
 from deadheat.sandbox.arena import Arena, Played
 from deadheat.sandbox.box import SandboxError
-from deadheat.sandbox.host.slots import Slots
 from deadheat.workers import holding, metrics, play, stopping
 from deadheat.workers.context import Context
 from deadheat.workers.play import play_series
@@ -76,13 +73,6 @@ def killed(world: PlayingWorld, series_id: int, moment: str) -> int:
     command = [sys.executable, "-m", "tests.workers.victim", str(world.settings.data_dir)]
     command += [world.clock.now.isoformat(), str(series_id), moment]
     return subprocess.run(command, cwd=Path(__file__).resolve().parents[2], timeout=120, check=False).returncode
-
-
-def fresh(world: PlayingWorld) -> Context:
-    """Make another worker's context."""
-    context = Context(world.settings)
-    context.__dict__["database"] = world.connect(WORKER)
-    return context
 
 
 def test_a_series_is_played_stored_and_finished(world: PlayingWorld) -> None:
@@ -134,15 +124,6 @@ def test_matches_are_counted_for_their_season_and_from_nothing_on(world: Playing
     assert counted("matches", outcome="played") == 3
 
 
-def test_a_second_message_for_the_same_series_does_nothing(world: PlayingWorld) -> None:
-    series_id = world.queued(3)
-    play_series(world.context, series_id)
-    before = [match.transcript_sha256 for match in matches(world, series_id)]
-    play_series(world.context, series_id)
-    assert [match.transcript_sha256 for match in matches(world, series_id)] == before
-    assert world.series(series_id).attempt == 1
-
-
 @pytest.mark.parametrize("moment", [moment for moment in MOMENTS if moment != "after the commit"])
 def test_a_worker_killed_anywhere_loses_nothing_and_nothing_is_counted_twice(world: PlayingWorld, moment: str) -> None:
     series_id = world.queued(3)
@@ -177,27 +158,6 @@ def lost_ids(world: PlayingWorld) -> list[int]:
     return list(world.write(sweep)[SERIES])
 
 
-def test_a_worker_that_was_given_up_changes_nothing_when_it_comes_back(world: PlayingWorld, monkeypatch) -> None:
-    series_id = world.queued(3)
-    store = play.store
-
-    def meanwhile_somebody_else(*arguments: Any) -> None:
-        monkeypatch.undo()
-        store(*arguments)
-        world.clock.turn(world.settings.lease_seconds + 1)
-        lost_ids(world)
-        other = fresh(world)
-        other.__dict__["slots"] = Slots(world.settings.data_dir / "another host's slots")
-        play_series(other, series_id)
-        other.database.close()
-
-    monkeypatch.setattr(play, "store", meanwhile_somebody_else)
-    play_series(world.context, series_id)
-    assert world.series(series_id).attempt == 2
-    assert_played_once(world, series_id)
-    assert world.causes(series_id) == ["lease-expired", "played", "played", "played"]
-
-
 def void(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, *tries: int, **evidence: object) -> list[int]:
     """Let these tries at matches, counted from 1, be void; return the number of the seed that each try used."""
     arena_play: Callable[..., Played] = Arena.play
@@ -211,33 +171,6 @@ def void(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, *tries: int, **ev
 
     monkeypatch.setattr(Arena, "play", failing)
     return seeds
-
-
-def test_a_void_match_is_played_again_with_other_dice_and_what_came_before_it_counts(
-    world: PlayingWorld, monkeypatch
-) -> None:
-    series_id = world.queued(3)
-    seeds = void(world, monkeypatch, 2)
-    play_series(world.context, series_id)
-    first, second, third = matches(world, series_id)
-    assert (first.state, second.state, third.state) == ("done", "scheduled", "scheduled")
-    assert world.series(series_id).state is JobState.QUEUED
-    play_series(world.context, series_id)
-    assert seeds == [1, 1, 2, 1]
-    assert world.causes(series_id) == ["host-memory", "played", "played", "played"]
-    assert matches(world, series_id)[0].transcript_sha256 == first.transcript_sha256
-    assert_played_once(world, series_id)
-
-
-def test_a_match_that_fails_twice_while_one_seat_is_to_answer_is_held(world: PlayingWorld, monkeypatch) -> None:
-    series_id = world.queued()
-    void(world, monkeypatch, 1, 2, seat=1)
-    play_series(world.context, series_id)
-    assert world.series(series_id).state is JobState.QUEUED
-    play_series(world.context, series_id)
-    (match,) = matches(world, series_id)
-    assert (match.state, match.rated, match.transcript_sha256) == (MatchState.HELD, False, None)
-    assert world.series(series_id).state is JobState.DONE and world.causes(series_id) == ["host-memory"] * 2
 
 
 def test_a_worker_that_is_stopped_in_mid_series_hands_in_what_it_has_played(world: PlayingWorld, monkeypatch) -> None:
@@ -302,18 +235,6 @@ def test_an_answer_that_was_lost_after_the_commit_doubles_nothing(world: Playing
     assert answers == [True, False]
     assert_played_once(world, series_id)
     assert world.causes(series_id) == ["played"] * 3
-
-
-def test_a_blob_store_that_is_full_or_away_costs_the_series_nothing(world: PlayingWorld, monkeypatch) -> None:
-    series_id = world.queued(3)
-    monkeypatch.setattr(type(world.context.blobs), "put", mock.Mock(side_effect=BlobsAway("no space left on device")))
-    for _ in range(carrying_out.SERIES_ATTEMPTS + 2):
-        play_series(world.context, series_id)
-        assert world.series(series_id).state is JobState.QUEUED
-    monkeypatch.undo()
-    play_series(world.context, series_id)
-    assert_played_once(world, series_id)
-    assert world.causes(series_id)[0] == "blobs-away"
 
 
 def test_for_a_full_store_nothing_is_played_and_one_line_is_logged(world: PlayingWorld, monkeypatch, caplog) -> None:
