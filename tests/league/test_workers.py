@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from typing import Any
+
 import pytest
 from sqlmodel import Session, col, delete, select
 
 from deadheat.league.jobs import Failure, Host, SeriesJob
 from deadheat.league.records.hosts import Worker
+from deadheat.league.service.bots import environments
 from deadheat.league.service.duels import views
 from deadheat.league.service.rulings.operators import set_role
 from deadheat.league.service.series import carrying_out, turns
@@ -18,6 +22,8 @@ from deadheat.league.service.views.waiting import NOTHING_PLAYED, waiting
 from deadheat.league.states import Fitness, JobState, MatchState, Role
 from deadheat.league.tables import Attempt, Match, Series, WorkerHost
 from deadheat.league.words import NoticeKind
+from tests.conftest import JUDGE_IMAGE
+from tests.league.clock import START
 from tests.league.ground import settings
 from tests.league.outcomes import forfeited, void
 from tests.league.test_asked import League
@@ -362,3 +368,30 @@ def test_bots_and_challenges_say_what_they_wait_for(world: World) -> None:
     stop = "The machine has been under check for 30 s; matches begin when it passes."
     assert world.read(waiting, league.season_id, league.rival_bot).sentence.endswith(stop)
     assert world.read(views.asked_challenge, league.author, challenge.id).waits == stop
+
+
+def document(*languages: str) -> dict[str, Any]:
+    return {"languages": [{"name": name} for name in languages]}
+
+
+def record(world: World, fingerprint: str, image: str, *languages: str) -> None:
+    world.write(environments.record_environment, fingerprint, image, document(*languages), "w1")
+
+
+def test_nobody_knows_what_no_worker_has_seen(world: World) -> None:
+    assert not world.write(environments.confirm_environment, "f1")
+    record(world, "f1", "deadheat/judge:full", "python", "java")
+    assert world.write(environments.environment) is None, "another image is another matter"
+    assert world.write(environments.installed_languages) is None
+
+
+def test_the_description_found_true_last_is_the_one_that_counts(world: World) -> None:
+    record(world, "f1", JUDGE_IMAGE, "python")
+    world.clock.turn(10)
+    record(world, "f2", JUDGE_IMAGE, "python", "java")
+    assert world.write(environments.installed_languages) == {"python", "java"}
+    world.clock.turn(10)
+    assert world.write(environments.confirm_environment, "f1")
+    found = world.write(environments.environment)
+    assert found is not None
+    assert (found.document, found.described_at) == (document("python"), START + timedelta(seconds=20))
