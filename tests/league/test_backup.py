@@ -54,7 +54,7 @@ from tests.bots.loading import in_process
 from tests.league.conftest import DATABASES, execute, unused
 from tests.league.ground import drifted, settings
 from tests.league.refusals import refused
-from tests.league.test_migrations import make_first_league
+from tests.league.test_migrations_of_everything import make_first_league
 from tests.league.world import World
 
 RESTORED = "league-restored"
