@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from playwright.sync_api import Dialog, expect
 
 from deadheat.league.service.seasons.seasons import season_info
-from tests.cli.test_season_file import example, house_bots
+from tests.cli.test_season import example, house_bots
 from tests.site.conftest import PHONE, League, Open, keeps_out, signed_in_as
 from tests.site.test_story import drops
 
