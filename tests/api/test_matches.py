@@ -98,11 +98,11 @@ def test_a_seed_is_published_only_with_the_result(played: Played) -> None:
     found = played.site.ok(200, played.site.client.get("/v1/matches"))["items"]
     committed = {match["id"]: match["commitment"] for match in played.waiting}
     assert {match["id"]: match["commitment"] for match in found} == committed
-    for match in found:
-        if match["state"] == "abandoned":
-            assert match["seed"] is None
+    for each in found:
+        if each["state"] == "abandoned":
+            assert each["seed"] is None
         else:
-            assert commitment(bytes.fromhex(match["seed"])) == match["commitment"]
+            assert commitment(bytes.fromhex(each["seed"])) == each["commitment"]
 
 
 def test_a_transcript_is_given_as_it_was_stored(played: Played) -> None:

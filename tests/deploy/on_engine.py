@@ -232,7 +232,7 @@ def test_alertmanager_is_known_to_prometheus_and_takes_an_alert(deployment: Depl
 
 
 def test_the_databases_log_is_archived_beside_a_base_copy(deployment: Deployment, boss: str) -> None:
-    """What is in them can be restored: tests/deploy/test_archive.py."""
+    """What is in them can be restored: tests/deploy/test_roles.py."""
     folder = deployment.state / "backup"
     deployment.compose("exec", "-T", "postgres", "sh", "-c", BASE_COPY)
     assert [file.name for file in folder.glob("base/*/base.tar.gz")] == ["base.tar.gz"]
