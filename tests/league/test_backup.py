@@ -461,3 +461,16 @@ def forge(backup: Backup, script: str, *, tables: bool = False) -> None:
     if tables:
         manifest["tables"] = {name: asdict(found) for name, found in sums(backup.database).items()}
     (backup.path / "manifest.json").write_text(json.dumps(manifest))
+
+
+def test_nothing_is_no_backup(tmp_path: Path) -> None:
+    assert "no schema yet" in refused(WrongSchema, back_up, settings(tmp_path), tmp_path / "backups")
+    assert "no complete back-up" in refused(BadBackup, read_backup, tmp_path)
+
+
+def test_what_the_league_still_has_is_not_lost_to_it(small: World, folder: Path) -> None:
+    name = of_a_match(small)
+    made = back_up(small.settings, folder)
+    small.close()
+    harmed(blobs_of(folder), name, "missing")
+    assert restore(small.settings, made, force=True).lost == {}

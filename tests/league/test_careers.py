@@ -11,6 +11,7 @@ from sqlalchemy import select as columns
 from sqlmodel import Session, col, select, update
 
 from deadheat.api.pages.bot import near
+from deadheat.api.pages.pictures.charts import trend
 from deadheat.api.pages.render import to_come
 from deadheat.api.pages.statistics import cycles
 from deadheat.engine.core import Fault
@@ -308,3 +309,9 @@ def test_a_cycle_is_three_bots_that_beat_each_other() -> None:
     assert [(beat.winner["bot"], beat.loser["bot"]) for beat in beats] == [("a", "b"), ("b", "c"), ("c", "a")]
     straight = [[0, 3, 3], [1, 0, 3], [1, 1, 0]]
     assert cycles({"rows": rows, "pairs": {"version_ids": [1, 2, 3], "points": straight, "games": games}}) == []
+
+
+def test_no_trend_is_drawn_of_one_point() -> None:
+    assert trend([1500.0]) is None
+    way = trend([1500.0, 1530.0])
+    assert way is not None and way.change == 30

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sqlmodel import col, select
 
+from deadheat.league import errors
 from deadheat.league.ratings import RatingConfig
 from deadheat.league.service.rankings import recount as league_recount
 from deadheat.league.service.rankings.standings import refit
@@ -112,3 +113,10 @@ def test_it_is_recomputed_as_it_was_configured(world: World, season_id: int, mon
 def test_another_method_is_said(world: World, season_id: int) -> None:
     tamper(world, config={"method": "bradley-terry-map", "version": 1})
     assert recount(world, season_id).differences == ("The ranking was made by another version of the method.",)
+
+
+def test_a_season_without_a_ranking_has_nothing_to_compare(world: World) -> None:
+    found = recount(world, world.season(1))
+    assert (found.snapshot_id, found.same) == (None, True)
+    with pytest.raises(errors.NotFound):
+        recount(world, 99)

@@ -382,3 +382,14 @@ def test_a_worker_that_must_stop_leaves_the_advice_to_another_one(world: Playing
     world.clock.turn(LEASE.total_seconds() + 1)
     give_advice(world.context, exhibition_id)
     assert info(world, exhibition_id).advice_sha256 is not None
+
+
+def test_a_match_that_always_fails_is_given_up_after_as_many_voids_as_one_of_bots(
+    world: PlayingWorld, monkeypatch
+) -> None:
+    _, exhibition_id = seated(world)
+    fail(monkeypatch, "host-starved")
+    play_exhibition(world.context, exhibition_id)
+    found = info(world, exhibition_id)
+    assert (found.state, found.cause) == (JobState.ABANDONED, "host-starved")
+    assert found.voids == world.settings.match_attempts - 1, "the last one ended it"

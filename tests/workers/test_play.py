@@ -26,6 +26,7 @@ from deadheat.engine.games import GAMES
 from deadheat.engine.replay import replay
 from deadheat.engine.transcript import Transcript
 from deadheat.engine.verdicts import past_deadline
+from deadheat.league.errors import BlobsAway
 from deadheat.league.jobs import SeriesJob
 from deadheat.league.records.timeouts import Over
 from deadheat.league.service.jobs.sweep import sweep
@@ -368,3 +369,31 @@ def doctored(run: Callable[..., None]) -> Callable[..., None]:
             hand_in(replace(item, played=replace(item.played, transcript=transcript)))
 
     return changed
+
+
+def test_a_void_match_is_played_again_with_other_dice_and_what_came_before_it_counts(
+    world: PlayingWorld, monkeypatch
+) -> None:
+    series_id = world.queued(3)
+    seeds = void(world, monkeypatch, 2)
+    play_series(world.context, series_id)
+    first, second, third = matches(world, series_id)
+    assert (first.state, second.state, third.state) == ("done", "scheduled", "scheduled")
+    assert world.series(series_id).state is JobState.QUEUED
+    play_series(world.context, series_id)
+    assert seeds == [1, 1, 2, 1]
+    assert world.causes(series_id) == ["host-memory", "played", "played", "played"]
+    assert matches(world, series_id)[0].transcript_sha256 == first.transcript_sha256
+    assert_played_once(world, series_id)
+
+
+def test_a_blob_store_that_is_full_or_away_costs_the_series_nothing(world: PlayingWorld, monkeypatch) -> None:
+    series_id = world.queued(3)
+    monkeypatch.setattr(type(world.context.blobs), "put", mock.Mock(side_effect=BlobsAway("no space left on device")))
+    for _ in range(carrying_out.SERIES_ATTEMPTS + 2):
+        play_series(world.context, series_id)
+        assert world.series(series_id).state is JobState.QUEUED
+    monkeypatch.undo()
+    play_series(world.context, series_id)
+    assert_played_once(world, series_id)
+    assert world.causes(series_id)[0] == "blobs-away"
