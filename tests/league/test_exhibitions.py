@@ -293,18 +293,6 @@ def test_as_many_are_told_as_places_are_free_but_none_in_the_pause_after_a_failu
     assert [claim_next(world, one) for one in waiting] == [(waiting[0], 1), (waiting[1], 1), None]
 
 
-def test_a_match_that_is_abandoned_makes_room(world: World) -> None:
-    _, jobs, waiting = full(world, 2)
-    job = jobs[0]
-    for _ in range(world.settings.match_attempts - 1):
-        job = released(world, job, "KeyError")
-    assert swept(world) == []
-    release(world, job, "KeyError")
-    assert state(world, job.exhibition_id) is JobState.ABANDONED
-    assert swept(world) == waiting[:1]
-    assert claim_next(world, waiting[0]) == (waiting[0], 1)
-
-
 @pytest.mark.databases
 def test_of_two_claims_at_once_one_gets_the_last_place(world: World) -> None:
     """The other took the next match without asking for a place."""

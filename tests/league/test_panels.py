@@ -217,20 +217,6 @@ def test_a_newer_version_goes_first_and_the_older_one_goes_on_with_its_results(e
     assert (entered.entry().version, len(played)) == (1, 2)
 
 
-def test_a_series_that_is_under_way_counts_for_the_older_version(entered: Contest) -> None:
-    first, second = entered.planned()
-    job = entered.world.claimed(first)
-    entered.upload()
-    entered.play(win)
-    assert entered.world.finish(job, [won(match, 0) for match in job.matches])
-    entered.world.tick()
-    assert entered.entry().version == 2
-    assert len(entered.play(lose)) == 2
-    entered.world.tick()
-    assert entered.states() == ["failed", "passed"]
-    assert entered.world.row(Series, second).state is JobState.ABANDONED
-
-
 def test_an_own_failure_is_worth_nothing_and_ours_is_played_again_from_the_same_side(entered: Contest) -> None:
     first, second = entered.planned()
     entered.play(win, unplayed, series=[first])

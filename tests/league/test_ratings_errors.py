@@ -151,17 +151,6 @@ def test_under_fifty_tables_it_is_the_model_with_what_a_table_of_equals_varies()
     assert deviations(table) == pytest.approx(around_the_field(bread @ meat @ bread, np.array([9, 9, 9])))
 
 
-def test_gaps_between_neighbours_come_with_their_errors() -> None:
-    entries = rate(log([*duels("a", "b", 30, 10), *duels("b", "c", 30, 10)]), RatingConfig()).entries
-    places = [entry.place for entry in entries]
-    assert [place is not None and place.gap_elo for place in places] == pytest.approx(
-        [entries[0].elo - entries[1].elo, entries[1].elo - entries[2].elo, None]
-    )
-    for place, entry, following in zip(places, entries, entries[1:], strict=False):
-        assert place is not None and place.gap_se is not None
-        assert abs(entry.se - following.se) < place.gap_se < entry.se + following.se
-
-
 # Do the intervals contain the truth? The bounds are wide enough for the few logs drawn here; ./scripts/bench ratings
 # draws more.
 

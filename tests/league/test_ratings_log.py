@@ -255,19 +255,6 @@ def test_a_strict_order_has_no_cycle_and_level_pairs_are_no_triad() -> None:
     assert (fit(level).cyclic_share, fit(level).triads) == (None, 0)
 
 
-def test_coins_make_a_quarter_of_cycles() -> None:
-    chance = np.random.default_rng(9)
-    names = [f"b{number:02}" for number in range(40)]
-    lines: list[Line] = [
-        ((one, other), (1, 2) if chance.random() < 0.5 else (2, 1))
-        for place, one in enumerate(names)
-        for other in names[:place]
-    ]
-    found = fit(lines)
-    assert found.triads == 40 * 39 * 38 // 6
-    assert found.cyclic_share == pytest.approx(0.25, abs=0.03)
-
-
 def test_nothing_is_said_of_an_empty_log() -> None:
     assert fit([]) == Fit(None, 0, 1.0, None, 0)
 

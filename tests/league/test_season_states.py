@@ -364,18 +364,6 @@ def test_closing_drops_what_waits_and_counts_what_runs(world: World) -> None:
     assert (matches, causes) == ({MatchState.DONE: 2, MatchState.ABANDONED: 4}, ["season-closed"] * 2)
 
 
-def test_a_new_version_takes_over_once_it_is_ready(world: World) -> None:
-    season_id = world.season(0)
-    owner, bot_id = world.entrant(season_id)
-    second, third, broken = (world.upload(owner, bot_id) for _ in range(3))
-    assert world.plays(season_id, bot_id) == 1
-    world.build(third)
-    assert world.plays(season_id, bot_id) == 3
-    world.build(second)
-    world.build(broken, "does not compile")
-    assert world.plays(season_id, bot_id) == 3
-
-
 def test_only_an_owner_enters_a_bot_with_a_version_that_is_ready_in_an_open_season(world: World) -> None:
     season_id, closed = world.season(0), world.season(0)
     world.set_state(closed, SeasonState.CLOSED)

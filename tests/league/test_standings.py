@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,12 @@ from sqlmodel import col, select
 from deadheat.league.config import REFIT_SECONDS
 from deadheat.league.jobs import MatchJob, MatchOutcome
 from deadheat.league.ratings import RatingConfig
-from deadheat.league.ratings.jsonl import read
 from deadheat.league.service.ground.steps import touch_log
 from deadheat.league.service.rankings import history, recount, results
 from deadheat.league.service.rankings.standings import leaderboard, refit, seasons_to_refit
 from deadheat.league.service.seasons.seasons import create_season
 from deadheat.league.states import JobState, Ranks
-from deadheat.league.tables import Match, Participant, Series
+from deadheat.league.tables import Match, Series
 from tests.league.outcomes import abandoned, forfeited, won
 from tests.league.world import World
 
@@ -172,19 +170,6 @@ def test_tables_of_three_have_a_second_column_and_their_deals_are_groups(world: 
     log = world.read(results.season_log, season_id)
     (tables,) = log.tables
     assert np.bincount(tables.groups, tables.counts).tolist() == [3] * (log.games // 3)
-
-
-def test_the_log_of_a_season_is_that_of_its_lines(world: World) -> None:
-    """The log's players are the ids of versions, and its ranks are in order of seat."""
-    season_id = world.season(3, series_length=3, games_per_pair=3)
-    world.play_all()
-    log = world.read(results.season_log, season_id)
-    seats: dict[int, list[tuple[str, int]]] = {}
-    seated = select(Participant.match_id, Participant.version_id, Participant.rank).order_by(col(Participant.seat))
-    for match_id, version_id, rank in world.rows(seated):
-        seats.setdefault(match_id, []).append((str(version_id), rank or 0))
-    lines = [json.dumps({"players": [p for p, _ in row], "ranks": [r for _, r in row]}) for row in seats.values()]
-    assert (len(lines), read(line.encode() for line in lines).sha256) == (9, log.sha256)
 
 
 def test_a_season_that_continues_another_starts_from_its_ratings(world: World) -> None:
