@@ -135,7 +135,7 @@ def test_what_is_not_there(world: World, tmp_path: Path, monkeypatch: pytest.Mon
     assert not (tmp_path / "elsewhere").exists()
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "deadheat.sqlite3").touch()
-    assert_one_sentence(invoke("rate", "--season", "1"), "the database cannot be read: no such table")
+    assert_one_sentence(invoke("rate", "--season", "1"), "the database cannot be read")
 
 
 @pytest.mark.parametrize("quote", ["", '"', "'"])
@@ -194,7 +194,7 @@ def test_a_bad_line_is_told_by_number(tmp_path: Path) -> None:
 
 def test_games_that_determine_nothing_need_a_prior(tmp_path: Path) -> None:
     path = written(tmp_path, duels("a", "b", 5))
-    assert_one_sentence(invoke("rate", path, "--prior-sd", "none"), "without a prior these games determine no ratings")
+    assert_one_sentence(invoke("rate", path, "--prior-sd", "none"), "without a prior these games")
     assert rated(path)["entries"][0]["player"] == "a"
 
 

@@ -73,7 +73,7 @@ def test_a_season_from_its_making_to_its_final_standings(desk: Desk) -> None:
     assert "Season 1 is finals" in desk.says("boss", "season", "finals", 1)
     assert "finals=round-robin" in desk.says("boss", "season", "show", 1)
     refused = desk.run("boss", "season", "close", 1).stderr
-    assert "finals that are not over. Use `force` to close it" in " ".join(refused.split())
+    assert "finals that are not over." in " ".join(refused.split())
     for _ in range(3):
         desk.site.world.settle()
     found = desk.json("boss", "season", "show", 1)
@@ -102,7 +102,7 @@ def test_divisions_and_invitations(desk: Desk) -> None:
     assert "1. Division 1: 1 bot" in desk.says("boss", "season", "edit", 1, "--divisions", "none")
     desk.says("boss", "season", "open", 1)
     late = desk.run("boss", "season", "edit", 1, "--divisions", "Top,Low")
-    assert_one_sentence(late, "divisions: they can no longer be changed because the season is open.", 1)
+    assert_one_sentence(late, "divisions: they can no longer", 1)
     assert_one_sentence(desk.run("boss", "season", "edit", 1), "NAME=VALUE or --divisions", 2)
     assert desk.json("boss", "season", "invite", 1, "ada", "--remove") == {"invited": []}
 

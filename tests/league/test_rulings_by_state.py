@@ -153,7 +153,7 @@ def test_a_match_that_is_not_done_is_neither_ruled_on_nor_appealed_against(world
     for _, match_id in waiting:
         for ruling in (void_match, restore_match, rejudge_match):
             assert "not over yet" in str(court.refused(ruling, match_id, "x"))
-        with pytest.raises(WrongState, match="The match is not over yet; only results can be appealed"):
+        with pytest.raises(WrongState, match="The match is not over yet"):
             world.read(appealable, owner, match_id)
 
 
