@@ -30,7 +30,6 @@ NOON = datetime(2027, 7, 1, 12, tzinfo=UTC)
 
 
 def said(browser: Browser) -> list[str]:
-    """Return what the page says was just done."""
     return re.findall(r'<p class="told" role="status">([^<]*)</p>', browser.answer.text)
 
 

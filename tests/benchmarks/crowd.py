@@ -34,7 +34,6 @@ _SEATS = "((i * 7919 + seat * (1 + i / :bots % (:bots - 1))) % :bots)"
 
 
 def crowd(folder: Path, bots: int, matches: int) -> int:
-    """Make the league; return the id of its one season."""
     world = World(settings(folder))
     season_id, pattern = _played(world)
     world.close()

@@ -77,7 +77,6 @@ class PrivateEngine:
             self._group.join("engine")
 
     def stop(self) -> None:
-        """End its containers, then the engine."""
         self._process.terminate()
         self._process.wait(60)
 

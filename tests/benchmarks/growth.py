@@ -88,13 +88,11 @@ def fill(world: World, waiting: int) -> None:
 
 
 def _play(session: Session) -> None:
-    """End all series of the second season."""
     over = {"state": JobState.DONE, "finished_at": START, "lease_until": None}
     set_values(session, Series, col(Series.season_id) == 2, **over)
 
 
 def _copy(session: Session, waiting: int) -> None:
-    """Copy the first series, with one match each."""
     series, match = (
         dict(session.connection().execute(columns(table.__table__).limit(1)).mappings().one())  # type: ignore[union-attr]
         for table in (Series, Match)

@@ -94,7 +94,6 @@ def main() -> int:
 
 
 def tau(one: np.ndarray, other: np.ndarray) -> float:
-    """Compute Kendall's tau between two orders."""
     from scipy.stats import kendalltau  # importing it would cost every collection of tests half a second
 
     return float(kendalltau(one, other).statistic)
@@ -382,7 +381,6 @@ def verdict_on(losses: int, draws: int, wins: int, terms: sprt.Terms) -> sprt.Ve
 
 
 def single_games(elo: float) -> list[float]:
-    """Return the chances of a loss, a draw, a win."""
     score = 1 / (1 + 10 ** (-elo / 400))
     return [1 - score - SHARE_DRAWN / 2, SHARE_DRAWN, score - SHARE_DRAWN / 2]
 
@@ -397,7 +395,6 @@ def pairs(elo: float) -> list[float]:
 
 
 def one_test(chance: np.random.Generator, chances: Sequence[float], terms: sprt.Terms) -> sprt.State:
-    """Draw games until there is a verdict."""
     counts = np.zeros(len(chances), np.int64)
     at_a_time = 4 if len(chances) == 3 else 2
     while True:

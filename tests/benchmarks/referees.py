@@ -71,7 +71,6 @@ def measure(sandbox: Sandbox, program: Program, seats: int, requests: int, turns
 
 @contextlib.contextmanager
 def on_one_cpu() -> Iterator[int]:
-    """Keep this process and what it starts on one CPU."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(before)})
     try:
@@ -132,7 +131,6 @@ async def asyncio_referee(program: Program, game: Ping) -> int:
 
 
 async def ask(bot: asyncio.subprocess.Process) -> bytes:
-    """Make one request as a simple referee does."""
     assert bot.stdin is not None and bot.stdout is not None
     bot.stdin.write(b"PING\n")
     await bot.stdin.drain()

@@ -100,7 +100,6 @@ def beside_raw(folder: Path, path: str, requests: int) -> tuple[list[float], lis
 
 @contextmanager
 def server(application: list[str], environment: dict[str, str]) -> Iterator[tuple[int, int]]:
-    """Run a server; yield its process and its port."""
     port = free_port()
     command = [sys.executable, "-m", "uvicorn", *application, "--port", str(port), "--log-level", "error"]
     process = subprocess.Popen([*command, "--no-access-log", "--no-server-header"], env=environment)

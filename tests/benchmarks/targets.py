@@ -49,7 +49,6 @@ class Targets:
         return f"{figure:{form}} ({wanted}){'' if met else ' MISSED'}"
 
     def report(self) -> int:
-        """Print what was missed; return the exit code."""
         print("Every target was reached." if not self.missed else "MISSED:")
         for sentence in self.missed:
             print(f"  {sentence}")

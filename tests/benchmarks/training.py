@@ -61,7 +61,6 @@ def main() -> int:
 
 
 def fastest(pace: list[float]) -> float:
-    """Return the pace that a tenth of the slices reached."""
     return float(np.quantile(pace, 0.9))
 
 
@@ -91,7 +90,6 @@ def play(env: Environment, drawn: Actions) -> None:
 
 
 def rules(replies: list[tuple[bytes, list[dict[int, Reply]]]]) -> None:
-    """Play the matches again by the rules alone."""
     for seed, exchanges in replies:
         match = GAMES[YACHT].play(2, Chance(seed))
         next(match)

@@ -31,7 +31,6 @@ from tests.league.world import World
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    """A league that the command finds through the environment."""
     monkeypatch.setenv("DEADHEAT_DATA_DIR", str(tmp_path / "data"))
     made = World(settings(tmp_path / "data"))
     made.author("ada")

@@ -172,7 +172,6 @@ def test_a_source_keeps_its_ending(lying: dict[str, Any], tmp_path: Path) -> Non
 
 
 def played_match() -> tuple[dict[str, Any], bytes]:
-    """A match as the API says it, and its transcript."""
     transcript = labelled(read(ROOT / "tests" / "transcripts" / "yacht-auction-example.jsonl"))
     content = encode(transcript)
     match = detailed(transcript, told(transcript, sha256(content).hexdigest()))

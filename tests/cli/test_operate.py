@@ -218,12 +218,10 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 
 @pytest.fixture
 def token(world: World) -> str:
-    """A token of the author ada."""
     return world.write(issue_token, 2, "laptop").secret
 
 
 def user(*words: str, stdin: str = "") -> str:
-    """Run a command that succeeds, and return all its output."""
     done = succeeded(invoke("user", *words, stdin=stdin))
     return done.stdout + done.stderr
 

@@ -23,7 +23,6 @@ from tests.league.world import World
 
 
 def written(folder: Path, lines: list[Line]) -> str:
-    """Write a log of these games; return its path."""
     path = folder / "log.jsonl"
     games = [dict(zip(("players", "ranks", "group"), line, strict=False)) for line in lines]
     path.write_text("".join(json.dumps(game) + "\n" for game in games))

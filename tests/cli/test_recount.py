@@ -26,8 +26,6 @@ from tests.league.test_challenges import Entrant
 
 
 class Served:
-    """A site at an address."""
-
     def __init__(self, site: Site, url: str) -> None:
         self.site, self.url, self.world = site, url, site.world
 

@@ -44,7 +44,6 @@ class Desk(Typing):
         return " ".join(super().says(who, *words).split())  # a table is as wide as the terminal
 
     def author(self, name: str, bot: str = "") -> None:
-        """Sign up, and upload a bot that is ready."""
         self.headers[name] = self.site.author(name)
         if bot:
             self.upload(name, self.site.bot(self.headers[name], bot))
@@ -297,13 +296,11 @@ def commands() -> list[list[str]]:
 
 
 def example() -> str:
-    """Return the page's example of a season's file."""
     block = PAGE.partition("as `contest.toml`:\n\n")[2]
     return textwrap.dedent(block[: re.search(r"^\S", block, re.MULTILINE).start()])  # type: ignore[union-attr]
 
 
 def house_bots(world: World) -> None:
-    """Upload the house bots that the page's panels name."""
     for name in ("random", "greedy", "expert"):
         world.bot(name, owner=world.write(house))
 

@@ -26,7 +26,6 @@ from tests.dashboards.conftest import DASHBOARDS, RULES, Watched, answered
 
 
 def panels() -> Iterator[tuple[str, str]]:
-    """Yield every panel's place and expression."""
     for path in sorted((DASHBOARDS / "grafana" / "dashboards").glob("*.json")):
         for panel in json.loads(path.read_text())["panels"]:
             for target in panel.get("targets", ()):

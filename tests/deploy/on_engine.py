@@ -44,7 +44,6 @@ class Deployment:
     prometheus: str
 
     def compose(self, *arguments: str, seconds: float = UP_SECONDS) -> str:
-        """Run Compose on this deployment, and return its stdout."""
         command = compose_command()
         assert command is not None
         of_this = ["--env-file", str(self.environment), "-p", self.name]
@@ -52,7 +51,6 @@ class Deployment:
         return run(*command, *of_this, *arguments, seconds=seconds)
 
     def deadheat(self, service: str, *arguments: str) -> str:
-        """Run `deadheat` in one of the service's containers."""
         return self.compose("exec", "-T", service, "deadheat", *arguments)
 
     def containers(self, service: str) -> list[str]:

@@ -144,7 +144,6 @@ class Machine:
 
     @contextmanager
     def server(self, data: Path) -> Iterator[str]:
-        """Run a server on its data, and yield its URL."""
         options = f"-c listen_addresses= -c unix_socket_directories={self.folder}"
         control = ("-D", data, "-w", "-t", "60")
         self.run("pg_ctl", *control, "-l", self.folder / f"{data.name}.log", "-o", options, "start")

@@ -206,7 +206,6 @@ class Tricks:
         return farewell
 
     def result(self, tricks: list[int], faults: Mapping[Seat, Fault]) -> Result:
-        """Rank by tricks; seats that failed come after all others."""
         if self.bug == "no result":
             return None  # type: ignore[return-value]
         scores = [-1 if seat in faults else score for seat, score in enumerate(tricks)]

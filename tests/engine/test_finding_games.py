@@ -203,7 +203,6 @@ def copy_of_the_project(folder: Path) -> Path:
 
 
 def run(commands: str, folder: Path) -> str:
-    """Run a block of commands, which must succeed."""
     path = os.pathsep.join([str(folder / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = {**os.environ, "PATH": path, "PYTHONPATH": f"{folder}/src", "PYTHONDONTWRITEBYTECODE": ""}
     done = subprocess.run(

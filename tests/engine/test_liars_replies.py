@@ -32,7 +32,6 @@ def fault_of(line: str) -> Fault | None:
 
 
 def a_bid(quantity: str, face: str = "5") -> str:
-    """Return a bid whose numbers are spelled as given."""
     return f'{{"type":"bid","quantity":{quantity},"faceValue":{face}}}'
 
 

@@ -29,7 +29,6 @@ def ranked(world: World) -> Ranked:
 
 
 def states(world: World, bot_id: int) -> list[str]:
-    """Return the states of a bot's matches, the oldest first."""
     theirs = select(Match.state).join(Participant, col(Participant.match_id) == Match.id)
     return world.rows(theirs.where(Participant.bot_id == bot_id).order_by(col(Match.id)))
 

@@ -390,7 +390,6 @@ def test_a_backup_of_an_unknown_schema_is_left_to_its_own_version(world: World, 
 
 @pytest.fixture(params=DATABASES)
 def older(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
-    """Return a league of the first release."""
     chosen = unused(request, tmp_path / "older")
     database = Database(chosen)
     make_first_league(database)
@@ -399,7 +398,6 @@ def older(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
 
 
 def deals(world: World) -> dict[int, int]:
-    """Return how many dice numbers each season has used up."""
     return dict(world.rows(select(Season.id, Season.deals)))
 
 
@@ -436,7 +434,6 @@ def blobs_of(folder: Path) -> str:
 
 
 def of_a_match(world: World) -> str:
-    """Return the name of a transcript's blob."""
     with world.db.reading() as session:
         return session.exec(select(Match.transcript_sha256).where(Match.transcript_sha256 != "")).first() or ""
 

@@ -103,7 +103,6 @@ MS = 1_000_000
 
 
 def rank_again(world: World, season_id: int, seconds: float) -> None:
-    """Play one more series, and rank the season `seconds` later."""
     assert world.finish(world.claimed(world.tick()[0]))
     world.clock.turn(seconds)
     assert world.write(standings.refit, season_id)

@@ -49,7 +49,6 @@ def following(world: World, season_id: int, name: str = "next", **settings: Any)
 
 
 def divisions(world: World, season_id: int) -> list[list[int]]:
-    """Return the bots of each division."""
     found: dict[int, list[int]] = {}
     for entry in world.read(entries.entries, season_id):
         found.setdefault(entry.division, []).append(entry.bot_id)

@@ -78,7 +78,6 @@ class Contest:
         return [run.contest.state.value for run in self.runs()]
 
     def planned(self) -> list[int]:
-        """Plan, and return the new series against the panel."""
         return [one for one in self.world.tick() if self.world.row(Series, one).purpose is Purpose.PANEL]
 
     def play(self, *outcomes: Outcome, series: Sequence[int] | None = None) -> list[int]:
@@ -118,7 +117,6 @@ def contest(world: World) -> Contest:
 
 @pytest.fixture
 def entered(contest: Contest) -> Contest:
-    """Return a contest whose newcomer has entered."""
     contest.enter()
     return contest
 

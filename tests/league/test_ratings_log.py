@@ -26,7 +26,6 @@ pytestmark = pytest.mark.quick
 
 
 def told(made: Log) -> list[tuple[tuple[str, ...], tuple[int, ...], str | None, int]]:
-    """Return the rows of a log, with names."""
     return [
         (
             tuple(made.players[player] for player in players),

@@ -73,7 +73,6 @@ class Court:
         return told.value
 
     def traces(self) -> list[int]:
-        """Count the rows that rulings write, and the open appeals."""
         tables = (VoidedMatch, AbsentEntry, AuditRecord, Series)
         counts = [self.world.one(select(func.count()).select_from(table)) for table in tables]
         still = select(func.count()).select_from(Appeal).where(col(Appeal.state) == AppealState.OPEN)

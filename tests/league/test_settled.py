@@ -53,7 +53,6 @@ def test_divisions_are_looked_at_one_by_one_and_one_bot_alone_is_not_settled() -
 
 
 def settle(world: World) -> None:
-    """Play until the ladder rests."""
     while made := world.tick():
         world.play(made, lower_wins)
         world.settle_rankings()

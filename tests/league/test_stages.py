@@ -37,7 +37,6 @@ def stages(world: World) -> list[Contest]:
 
 
 def field(world: World, evaluation_id: int) -> list[int]:
-    """Return an evaluation's versions in order of seed."""
     players = select(ContestPlayer.version_id).where(ContestPlayer.contest_id == evaluation_id)
     return world.rows(players.order_by(col(ContestPlayer.seed)))
 

@@ -53,7 +53,6 @@ def claim(world: World, series: int, host: Host) -> SeriesJob | None:
 
 
 def claimed(world: World, series: int) -> SeriesJob:
-    """Let a worker on the world's own machine claim a series."""
     job = claim(world, series, world.host)
     assert job is not None
     return job

@@ -56,7 +56,6 @@ def test_from_a_name_to_its_faults_by_links_alone(visit: Open) -> None:
 
 
 def play_a_series(league: League, season_id: int) -> None:
-    """Play a series that somebody wins, and rank the season."""
     world = league.site.world
     world.tick()
     with world.db.reading() as session:

@@ -123,7 +123,6 @@ def signed_in(page: Page, name: str) -> Page:
 
 
 def seated(page: Page, bot_id: int, copies: int = 1) -> Page:
-    """Take a seat from the bot's own page."""
     page.goto(f"/bots/{bot_id}")
     page.get_by_role("link", name="play against it").click()
     if copies > 1:
@@ -135,7 +134,6 @@ def seated(page: Page, bot_id: int, copies: int = 1) -> Page:
 
 
 def play(page: Page, move: Callable[[Page], None]) -> int:
-    """Move until the match is over, and return the number of moves."""
     for number in range(400):
         page.locator("form.move button:visible, #replay").first.wait_for(timeout=PATIENCE_MS)
         if page.locator("#replay").count():

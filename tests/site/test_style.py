@@ -65,7 +65,6 @@ def test_every_part_looks_as_it_did(visit: Open, scheme: str) -> None:
 
 
 def main() -> None:
-    """Take the pictures again."""
     assert CHROMIUM is not None, "no Chromium is installed (Debian: chromium-headless-shell)"
     KEPT.mkdir(exist_ok=True)
     site = Site(Path(tempfile.mkdtemp()))

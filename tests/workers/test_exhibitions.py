@@ -62,7 +62,6 @@ def seated(world: PlayingWorld, game: str = "yacht-auction", opponents: int = 1,
 
 
 def played(world: PlayingWorld, person: Person, exhibition_id: int, think=lambda _: True) -> AtTheTable:
-    """Let a worker and that person play the match."""
     with AtTheTable(world.db, person, exhibition_id, think) as there:
         play_exhibition(world.context, exhibition_id)
     return there

@@ -41,7 +41,6 @@ ALERTS = Path(__file__).parents[2] / "dashboards" / "prometheus" / "alerts.yml"
 
 @pytest.fixture
 def sent(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Ids of series sent to workers."""
     told: list[int] = []
     monkeypatch.setattr(tasks, "context", lambda: world.context)
     monkeypatch.setattr(tasks, "enqueue", lambda _life, row_id: told.append(row_id))

@@ -33,14 +33,12 @@ class Ledger:
 
     @contextmanager
     def step(self) -> Iterator[Step]:
-        """Measure what is done within the block."""
         step, asked, peak, began = Step(), self._statements, _peak_kib(), time.process_time()
         yield step
         self._costs[step.name].append((1000 * (time.process_time() - began), self._statements - asked))
         self._grown[step.name] += _peak_kib() - peak
 
     def table(self) -> str:
-        """Return a line for each step, the most expensive first."""
         lines = [
             f"    {'step':34}{'times':>8}{'CPU, ms: median':>17}{'most':>9}{'sum, s':>9}{'statements':>12}{'+MiB':>7}"
         ]
