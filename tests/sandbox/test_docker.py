@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -17,9 +19,11 @@ from deadheat.league.config import Settings
 from deadheat.sandbox.box import Box, Limits, Program, SandboxError
 from deadheat.sandbox.containers import LABEL
 from deadheat.sandbox.docker import DockerSandbox
+from deadheat.sandbox.environment import describe, fingerprint
 from deadheat.sandbox.pipes import PipeTransport
 from deadheat.sandbox.rooms import Room
 from deadheat.sandbox.runtimes import Runtime
+from tests.conftest import JUDGE_IMAGE
 from tests.sandbox.boxes import INSIDER, SMALL, asker, inside, insist, leader_of, own_containers, python, stop
 
 pytestmark = pytest.mark.containers
@@ -280,3 +284,24 @@ def test_a_bot_that_closes_its_input_may_still_speak(opened: Callable[[str], Box
         reply = transport.exchange([Message(0, "anybody there?", 9 * NS_PER_S)])[0]
         assert (reply.line, reply.fault) == (line, None)
     assert transport.exchange([Message(0, "and now?", NS_PER_S // 2)])[0].fault is Fault.TIMEOUT
+
+
+def test_the_core_image_tells_its_languages_and_what_it_lacks(docker_sandbox: DockerSandbox) -> None:
+    found = describe(docker_sandbox, docker_sandbox.image(), Limits())
+    assert [language["name"] for language in found["languages"]] == ["python", "c", "cpp"]
+    assert "Java" in found["missing"] and "C" not in found["missing"]
+    python, c, cpp = found["languages"]
+    assert python["version"].startswith("Python 3.")
+    packages = ["docker", "run", "--rm", "--network=none", JUDGE_IMAGE, "dpkg-query", "-W", "-f", "${Version}"]
+    for language, package in ((c, "gcc-12"), (cpp, "g++-12")):
+        installed = subprocess.run([*packages, package], check=True, capture_output=True, text=True).stdout
+        assert installed in language["version"]
+    assert found["image"]["id"].startswith("sha256:") and found["image"]["size_bytes"] > 10**8
+
+
+def test_the_fingerprint_is_of_everything_that_is_told(docker_sandbox: DockerSandbox) -> None:
+    image = docker_sandbox.image()
+    known = fingerprint(image, Limits())
+    assert known == fingerprint(docker_sandbox.image(), Limits())
+    assert known != fingerprint(replace(image, id="sha256:other"), Limits())
+    assert known != fingerprint(image, Limits(processes=65))
