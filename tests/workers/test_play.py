@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,22 +26,25 @@ from deadheat.engine.core import Fault, Result, TransportError
 from deadheat.engine.games import GAMES
 from deadheat.engine.replay import replay
 from deadheat.engine.transcript import Transcript
+from deadheat.engine.unfinished import Replies
 from deadheat.engine.verdicts import past_deadline
 from deadheat.league.errors import BlobsAway
 from deadheat.league.jobs import SeriesJob
 from deadheat.league.records.timeouts import Over
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.series import carrying_out
+from deadheat.league.service.series import live as league_live
 from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.series.hosts import record_check
 from deadheat.league.service.series.rules_played import rules_played
 from deadheat.league.service.views.timeouts import timeouts
 from deadheat.league.states import JobState, MatchState
-from deadheat.league.tables import Ending, LatencySummary, Match, Participant
+from deadheat.league.tables import Ending, LatencySummary, LiveMatch, Match, Participant
 from deadheat.sandbox.arena import Arena, Played
 from deadheat.sandbox.box import SandboxError
-from deadheat.workers import holding, metrics, play, stopping
+from deadheat.workers import holding, live, metrics, play, stopping
 from deadheat.workers.context import Context
+from deadheat.workers.live import Broadcast
 from deadheat.workers.play import play_series
 from tests.engine.busy import on_a_busy_host, taken, with_reply
 from tests.league.people import GAME
@@ -397,3 +401,72 @@ def test_a_blob_store_that_is_full_or_away_costs_the_series_nothing(world: Playi
     play_series(world.context, series_id)
     assert_played_once(world, series_id)
     assert world.causes(series_id)[0] == "blobs-away"
+
+
+Told = list[tuple[int, int]]
+"""Each match and its exchanges."""
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Told:
+    """The states that spectators could have seen, in order."""
+    found: Told = []
+    really = league_live.show
+
+    def show(session: Session, job: SeriesJob, match_id: int, replies: Replies) -> bool:
+        taken = really(session, job, match_id, replies)
+        assert taken
+        found.append((match_id, len(replies)))
+        return taken
+
+    monkeypatch.setattr(league_live, "show", show)
+    return found
+
+
+def done(world: PlayingWorld) -> bool:
+    with world.db.reading() as session:
+        states = set(session.exec(select(Match.state)).all())
+        assert session.exec(select(LiveMatch)).all() == [], "nothing stays behind"
+    return states == {MatchState.DONE}
+
+
+def test_short_matches_are_not_told_of(world: PlayingWorld, told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "EVERY_SECONDS", 60.0)
+    play_series(world.context, world.queued(2))
+    assert told == []
+    assert done(world)
+
+
+def test_a_long_match_is_told_of_again_and_again_to_its_end(world: PlayingWorld, told: Told, monkeypatch) -> None:
+    monkeypatch.setattr(live, "EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(live, "COST_SHARE", 0)
+    play_series(world.context, world.queued(2))
+    first = [length for match_id, length in told if match_id == told[0][0]]
+    assert first == [*range(1, 27), 26], "each exchange, and the end"
+    assert len({match_id for match_id, *_ in told}) == 2
+    assert done(world)
+
+
+def test_telling_takes_a_fiftieth_of_the_time_at_most(world: PlayingWorld, told: Told) -> None:
+    now = itertools.count()
+    job = world.claimed(world.queued())
+    broadcast = Broadcast(world.context, job, lambda: float(next(now)))  # each reading of the clock takes a second
+    broadcast.begin(job.matches[0].match_id)
+    for _ in range(120):
+        broadcast.hear({})
+    lengths = [length for _, length in told]
+    assert lengths == [1, 51, 101], "writing takes a second, so the next may begin fifty later"
+
+
+def test_a_match_is_played_though_nobody_can_be_told(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+
+    def broken(session: Session, job: SeriesJob, match_id: int, *rest: Sequence[object]) -> bool:
+        tried.append(match_id)
+        raise OperationalError("INSERT", {}, Exception("the disk is full"))
+
+    monkeypatch.setattr(live, "EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(league_live, "show", broken)
+    play_series(world.context, world.queued())
+    assert tried
+    assert done(world)
