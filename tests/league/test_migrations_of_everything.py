@@ -98,7 +98,7 @@ def to_contests(row: Filled) -> list[Filled]:
 
 
 def to_one_contest(row: Filled) -> list[Filled]:
-    """Return where a row is after 0063, unless tests/league/test_in_flight.py looks at what becomes of it."""
+    """Return where a row is after 0063, unless the tests of rows in flight look at what becomes of it."""
     if row.table != "series":
         return [] if row.table in ("challenge", "panel_run") else [row]
     values = {**row.values}
