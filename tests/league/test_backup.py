@@ -471,3 +471,14 @@ def test_what_the_league_still_has_is_not_lost_to_it(small: World, folder: Path)
     small.close()
     harmed(blobs_of(folder), name, "missing")
     assert restore(small.settings, made, force=True).lost == {}
+
+
+def test_a_league_is_never_overwritten_unasked(world: World, folder: Path) -> None:
+    world.author("ada")
+    made = back_up(world.settings, folder)
+    world.author("eve")
+    world.close()
+    assert "with 3 accounts" in refused(NotEmpty, restore, world.settings, made)
+    assert len(everything(world.settings)["User"]) == 3
+    restore(world.settings, made, force=True)
+    assert len(everything(world.settings)["User"]) == 2

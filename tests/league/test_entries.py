@@ -400,3 +400,10 @@ def test_a_retired_bot_leaves_its_seasons_and_lists_and_keeps_its_results(world:
         absence.rejoin(session, owner, season, bot_id)
         may_upload(session, owner, bot_id)
         assert entries.entry_info(session, season, bot_id).absence is None
+
+
+def test_an_organiser_lets_in_a_bot_that_is_not_in_yet(world: World) -> None:
+    season_id, owner, bot_id = outside(world, admission=Admission.NOBODY)
+    world.refused(errors.NotAllowed, entries.let_in, owner, season_id, bot_id)
+    assert world.write(entries.let_in, world.boss, season_id, bot_id).follows
+    world.refused(errors.WrongState, entries.let_in, world.boss, season_id, bot_id)

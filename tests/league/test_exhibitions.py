@@ -696,3 +696,12 @@ def test_people_play_against_a_house_bot_without_a_season(world: World) -> None:
             assert sit(world, person, bot_id)
         else:
             assert "this bot has none" in world.refused(WrongState, exhibitions.take_seat, person, bot_id)
+
+
+def test_a_typo_is_told_and_costs_nothing(world: World) -> None:
+    person, job = begun(world)
+    for line in ("BID C 1", "", "BID A 1\nBID A 2", "é"):
+        with pytest.raises(IllegalMove):
+            answer(world, person, job.exhibition_id, 1, line)
+    assert hear(world, job) == NOTHING
+    answer(world, person, job.exhibition_id, 1, "BID A 1")

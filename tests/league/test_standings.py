@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from sqlmodel import col, select
 
+from deadheat.league import errors
 from deadheat.league.config import REFIT_SECONDS
 from deadheat.league.jobs import MatchJob, MatchOutcome
 from deadheat.league.ratings import RatingConfig
 from deadheat.league.service.ground.steps import touch_log
 from deadheat.league.service.rankings import history, recount, results
-from deadheat.league.service.rankings.standings import leaderboard, refit, seasons_to_refit
+from deadheat.league.service.rankings.standings import leaderboard, newest_snapshot, refit, seasons_to_refit
 from deadheat.league.service.seasons.seasons import create_season
 from deadheat.league.states import JobState, Ranks
 from deadheat.league.tables import Match, Series
@@ -194,3 +195,9 @@ def test_a_season_without_a_ranking_has_an_empty_leaderboard(world: World) -> No
     assert world.read(results.season_log, season_id).games == 0
     found = standings(world, season_id)
     assert (found["rows"], found["unranked"], found["totals"], found["pairs"]) == ([], [], None, None)
+
+
+def test_an_unknown_season_has_no_leaderboard(world: World) -> None:
+    for look in (leaderboard, newest_snapshot):
+        with pytest.raises(errors.NotFound):
+            world.read(look, 99)
