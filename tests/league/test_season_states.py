@@ -386,3 +386,8 @@ def test_a_bot_that_is_not_built_cannot_enter(world: World) -> None:
     world.version(owner, bot_id, "main.c:3: expected ';'\nmore of it")
     with pytest.raises(errors.NotReady, match=r"the newest is broken: main.c:3: expected ';'.$"):
         world.write(entries.enter, owner, season_id, bot_id)
+
+
+def test_two_seasons_have_two_names(world: World) -> None:
+    world.write(seasons.create_season, world.boss, game=GAME, name="Winter")
+    world.refused(errors.NameTaken, seasons.create_season, world.boss, game=GAME, name="WINTER")

@@ -409,3 +409,8 @@ def test_a_team_has_one_bot_of_a_name(world: World) -> None:
     team_id = world.team(ada, bob)
     world.write(create_bot, ada, GAME, "shared", team_id)
     world.refused(errors.NameTaken, create_bot, bob, GAME, "Shared", team_id)
+
+
+def test_a_name_is_taken_whatever_its_case(world: World) -> None:
+    world.author("Ada")
+    refused(errors.NameTaken, world.author, "aDA")
