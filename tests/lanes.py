@@ -70,7 +70,9 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 
 
 def _test_files(path: Path) -> Iterable[Path]:
-    return path.rglob("test_*.py") if path.is_dir() else [path]
+    if path.is_dir():
+        return path.rglob("test_*.py")
+    return [path] if path.suffix == ".py" else []
 
 
 @pytest.hookimpl(trylast=True)

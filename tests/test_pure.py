@@ -8,7 +8,6 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -43,37 +42,3 @@ def test_a_pair_of_sockets_within_the_process_is_pure() -> None:
     for end in socket.socketpair():
         end.close()
     assert release() == []
-
-
-REACHES_OUT = """
-import os, pytest
-
-@pytest.mark.quick
-def test_refused():
-    os.system("true")
-
-@pytest.mark.quick
-def test_that_survives_the_refusal():
-    try:
-        os.system("true")
-    except Exception:
-        pass
-
-@pytest.mark.quick
-def test_pure():
-    pass
-
-def test_without_the_marker():
-    pass
-"""
-
-
-def test_the_quick_lane_runs_marked_tests_and_fails_those_that_reach_out(tmp_path: Path) -> None:
-    (tmp_path / "test_quick.py").write_text(REACHES_OUT)
-    (tmp_path / "test_other.py").write_text("import nothing_of_this_name")  # would fail if it were imported
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    quick: pure")
-    plugins = ["-p", "no:schemathesis", "-p", "tests.lanes", "-p", "tests.pure"]
-    command = [sys.executable, "-m", "pytest", *plugins, "--quick", "--rootdir", str(tmp_path), str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert "2 failed, 1 passed" in done.stdout, done.stdout
-    assert "test_that_survives" in done.stdout and "test_refused" in done.stdout

@@ -135,7 +135,6 @@ class Site:
 
 
 def token_in(headers: Mapping[str, str]) -> str:
-    """Return the token in headers made by `bearer`."""
     return headers["Authorization"].removeprefix("Bearer ")
 
 
@@ -144,7 +143,6 @@ def bearer(token: str) -> dict[str, str]:
 
 
 def zipped(files: Mapping[str | zipfile.ZipInfo, bytes | str]) -> bytes:
-    """Return a zip with these files."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():

@@ -47,7 +47,6 @@ def ada(site: Site, played: Played) -> Browser:
 
 
 def winter(boss: Browser, **settings: Any) -> None:
-    """Make a season with the form."""
     boss.submit("/desk/seasons", at="/desk/seasons/new", name="Winter", game=GAME, **settings)
 
 

@@ -138,7 +138,6 @@ KINDS = {
 
 
 def stored(session: Session, table: Exported, season_id: int) -> list[dict[str, Any]]:
-    """Return all rows of the season by ascending key."""
     row_type, _ = KEPT[table]
     statement: Any = select(row_type)
     if row_type is tables.Contest:

@@ -28,7 +28,6 @@ def refit(site: Site, season: int) -> None:
 
 
 def expire(site: Site) -> None:
-    """Let the cached answers expire."""
     site.app.state.services.bodies._seconds = lambda: 10**9
 
 

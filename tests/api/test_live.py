@@ -29,7 +29,6 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ranked(site: Site, season: int) -> None:
-    """Play another series, and rank the season."""
     world = site.world
     assert world.finish(world.claimed(world.tick()[0]))
     world.clock.turn(10)

@@ -74,14 +74,12 @@ def keeps_its_transcripts(done: subprocess.CompletedProcess[str]) -> None:
 
 
 def invoke(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    """Run `deadheat` inside this process."""
     done = CliRunner().invoke(app, list(arguments), input=stdin)
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exc_info
     return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
 
 
 def verbs() -> Iterator[tuple[str, Any]]:
-    """Yield every verb that people can type, with its command."""
     for name in (name for listed in PANELS.values() for name in listed):
         found = load(name)
         inner = getattr(found, "commands", {})
@@ -118,7 +116,6 @@ def play(*bots: str, game: str = GAME, options: Sequence[str] = ()) -> subproces
 
 
 def played(folder: Path, *bots: str, game: str = GAME, options: Sequence[str] = ()) -> Path:
-    """Play one match, and return the file of its transcript."""
     before = set(folder.glob("*.jsonl"))
     succeeded(play(*bots, game=game, options=["--matches", "1", "--transcripts", str(folder), *options]))
     (new,) = set(folder.glob("*.jsonl")) - before
@@ -126,7 +123,6 @@ def played(folder: Path, *bots: str, game: str = GAME, options: Sequence[str] = 
 
 
 def succeeded(done: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
-    """Check that a command ended with code 0, and return it."""
     assert done.returncode == 0, done.stdout + done.stderr
     return done
 
@@ -144,7 +140,6 @@ def read(path: Path) -> Transcript:
 
 
 def with_reply(transcript: Transcript, number: int, seat: int, line: str | None, fault: Fault | None) -> Transcript:
-    """Forge a transcript by replacing one reply."""
     exchange = transcript.exchanges[number]
     replies = {**exchange.replies, seat: Reply(line, exchange.replies[seat].elapsed_ns, fault)}
     forged = Exchange(exchange.messages, replies, exchange.events)

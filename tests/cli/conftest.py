@@ -23,7 +23,6 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 @pytest.fixture
 def server(site: Site) -> Iterator[str]:
-    """The address at which a real server serves `site`."""
     from tests.api.served import served
 
     with served(site.app) as address:

@@ -111,7 +111,6 @@ class Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def line(*answers: bytes) -> Iterator[Line]:
-    """Run a server that gives these answers."""
     made = Line(*answers)
     made.listens()
     try:

@@ -39,7 +39,6 @@ def well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
 
 
 def found(chosen: Settings, about: str, role: MachineRole = MachineRole.API) -> dict[Verdict, list[str]]:
-    """Return the findings about one subject, by verdict."""
     said: dict[Verdict, list[str]] = {}
     for finding in look(chosen, role):
         if finding.about == about:

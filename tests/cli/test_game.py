@@ -181,7 +181,6 @@ def test_the_check_wants_a_house_bot_for_each_seat(monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture
 def address(written: Path) -> Iterator[str]:
-    """The address at which `serve` shows the game."""
     command = [sys.executable, "-m", "deadheat.cli.main", "game", "serve", str(written), "--port", "0"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "src")}

@@ -159,19 +159,10 @@ LIES: Mapping[str, tuple[Callable[[Members], Members], str]] = {
         lambda found: cell("participants", 0, **{k: rows(found, "participants")[1][k] for k in NAMES})(found),
         "the player at seat 1 is",
     ),
-    "an author": (cell("participants", 0, author="eve"), "the player at seat 1 is"),
-    "a version": (cell("participants", 0, version=7), "the player at seat 1 is"),
-    "a place": (cell("participants", 0, rank=9), "the place of seat 1 is"),
     "points": (cell("participants", 0, points="999"), "the points of seat 1 is 36 in the transcript but 999"),
     "a seat": (cell("participants", 0, seat=5), "does not have each of its seats once"),
     "a missing seat": (without("participants", match_id=15, seat=1), "does not have each of its seats once"),
-    "a fault made up": (
-        cell("participants", 0, fault="timeout", fault_command="PHASE1", fault_elapsed_ms=1.0),
-        "the fault of seat 1 is none in the transcript",
-    ),
-    "the seed's attempt": (cell("matches", 0, attempt=2), "the attempt is 1 in the transcript but 2"),
     "the series": (cell("matches", 0, series_id=99), "the series is"),
-    "the seed": (cell("matches", 0, seed="00" * 16), "the transcript's seed is not the match's"),
     "the sum of response times": (cell("latencies", 0, total_ns=1), "own times at PHASE1"),
     "the longest response time": (cell("latencies", 0, worst_ns=1), "own times at PHASE1"),
     "the number of prompts": (cell("latencies", 0, prompts=99), "own times at PHASE1"),
@@ -222,7 +213,7 @@ def test_a_lie_that_is_hashed_again_is_found(
 def test_the_archive_of_these_lies_is_right(members: Members, tmp_path: Path) -> None:
     told = said(tmp_path / "season.zip", members, 0)
     assert "1 match needed a further attempt (host-memory 1)" in told
-    assert "What remains the host's word: " in told
+    assert "What remains the host's word" in told
 
 
 def test_a_fault_has_its_own_time_and_reason(members: Members, tmp_path: Path) -> None:
@@ -235,13 +226,6 @@ def test_a_fault_has_its_own_time_and_reason(members: Members, tmp_path: Path) -
         ({"fault_why": "It lost."}, "but It lost. in the league's record"),
     ):
         assert sentence in said(tmp_path / "season.zip", cell("participants", number, **values)(members))
-
-
-def test_a_bot_that_was_renamed_played_under_its_old_name(members: Members, tmp_path: Path) -> None:
-    for name in ("participants", "entries"):
-        found = [row | {"bot": "another"} if row["bot_id"] == 6 else row for row in rows(members, name)]
-        members = with_rows(members, name, found)
-    assert "not compared: the names of 1 bot renamed since" in said(tmp_path / "season.zip", members, 0)
 
 
 def test_a_damaged_archive_is_wrong_in_a_sentence(members: Members, tmp_path: Path) -> None:

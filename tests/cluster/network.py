@@ -84,7 +84,6 @@ class Network:
         return self.machines[name]
 
     def remove(self, machine: Machine) -> None:
-        """Switch a machine off for ever."""
         del self.machines[machine.name]
         machine.close()
 

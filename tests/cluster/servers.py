@@ -32,7 +32,6 @@ class Primary:
             machine.do("chown", USER, folder)
 
     def create(self, *options: str) -> None:
-        """Create an empty database cluster, and start it."""
         self._program("initdb", "-D", self.data, "-U", "league", "-A", "trust", "-E", "UTF8", "--no-sync")
         with (self.data / "pg_hba.conf").open("a") as rules:
             rules.write(f"host all league {SUBNET}.0/24 trust\nhost replication league {SUBNET}.0/24 trust\n")
@@ -51,7 +50,6 @@ class Primary:
         until("the standby follows", lambda: "sync" in primary.ask("SELECT sync_state FROM pg_stat_replication"))
 
     def start(self) -> None:
-        """Start it and wait until it answers."""
         settings = [part for option in self._options for part in ("-c", option)]
         place = ["-c", f"unix_socket_directories={self._socket}"]
         self.machine.start("postgres", self._binaries / "postgres", "-D", self.data, *place, *settings, user=USER)
@@ -96,7 +94,6 @@ class Redis:
         self.start()
 
     def start(self) -> None:
-        """Start it and wait until it answers."""
         options = {
             "bind": "0.0.0.0",
             "requirepass": self.password,
@@ -111,7 +108,6 @@ class Redis:
         until("Redis answers", lambda: self._cli("ping") == "PONG")
 
     def kill(self) -> None:
-        """Kill it at once, with all that it holds."""
         self.machine.kill("redis-server")
         self.machine.started.pop("redis").wait(START_SECONDS)
 

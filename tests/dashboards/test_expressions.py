@@ -9,10 +9,15 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 import yaml
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.cog.plugins import register_default_plugins
+from grafana_foundation_sdk.models.dashboard import Dashboard, Panel
+from grafana_foundation_sdk.models.prometheus import Dataquery
 
 from deadheat.api import metrics as api_metrics
 from deadheat.workers import metrics as worker_metrics
@@ -21,7 +26,6 @@ from tests.dashboards.conftest import DASHBOARDS, RULES, Watched, answered
 
 
 def panels() -> Iterator[tuple[str, str]]:
-    """Yield every panel's place and expression."""
     for path in sorted((DASHBOARDS / "grafana" / "dashboards").glob("*.json")):
         for panel in json.loads(path.read_text())["panels"]:
             for target in panel.get("targets", ()):
@@ -125,3 +129,36 @@ def test_workers_elsewhere_are_a_line_in_a_file(file: Path, tmp_path: Path) -> N
     assert done.returncode == 0, done.stdout + done.stderr
     workers.write_text("- target: []")
     assert promtool("check", "config", str(tmp_path / "prometheus.yml")).returncode != 0, "it is looked at"
+
+
+FILES = sorted((DASHBOARDS / "grafana" / "dashboards").glob("*.json"))
+
+register_default_plugins()
+
+
+def changed(ours: Any, theirs: Any, where: str = "") -> Iterator[str]:
+    """Yield every place of ours that theirs lacks or changes; theirs may say more."""
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        for name, value in ours.items():
+            yield from changed(value, theirs.get(name), f"{where}.{name}")
+    elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
+        for place, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+            yield from changed(one, other, f"{where}[{place}]")
+    elif ours != theirs:
+        yield f"{where}: {ours!r} became {theirs!r}"
+
+
+def read(content: dict[str, Any]) -> tuple[Dashboard, dict[str, Any]]:
+    """Return the dashboard, and what Grafana's types write of it: they drop all that they do not know."""
+    dashboard = Dashboard.from_json(content)
+    return dashboard, json.loads(json.dumps(dashboard, cls=JSONEncoder))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda path: path.stem)
+def test_grafana_knows_every_field_of_a_dashboard(file: Path) -> None:
+    content = json.loads(file.read_text())
+    dashboard, again = read(content)
+    assert list(changed(content, again)) == []
+    panels = [panel for panel in dashboard.panels or () if isinstance(panel, Panel)]
+    assert len(panels) >= 6
+    assert all(isinstance(target, Dataquery) and target.expr for panel in panels for target in panel.targets or ())

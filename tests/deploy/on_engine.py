@@ -44,7 +44,6 @@ class Deployment:
     prometheus: str
 
     def compose(self, *arguments: str, seconds: float = UP_SECONDS) -> str:
-        """Run Compose on this deployment, and return its stdout."""
         command = compose_command()
         assert command is not None
         of_this = ["--env-file", str(self.environment), "-p", self.name]
@@ -52,7 +51,6 @@ class Deployment:
         return run(*command, *of_this, *arguments, seconds=seconds)
 
     def deadheat(self, service: str, *arguments: str) -> str:
-        """Run `deadheat` in one of the service's containers."""
         return self.compose("exec", "-T", service, "deadheat", *arguments)
 
     def containers(self, service: str) -> list[str]:
@@ -232,7 +230,7 @@ def test_alertmanager_is_known_to_prometheus_and_takes_an_alert(deployment: Depl
 
 
 def test_the_databases_log_is_archived_beside_a_base_copy(deployment: Deployment, boss: str) -> None:
-    """What is in them can be restored: tests/deploy/test_archive.py."""
+    """What is in them can be restored: tests/deploy/test_roles.py."""
     folder = deployment.state / "backup"
     deployment.compose("exec", "-T", "postgres", "sh", "-c", BASE_COPY)
     assert [file.name for file in folder.glob("base/*/base.tar.gz")] == ["base.tar.gz"]

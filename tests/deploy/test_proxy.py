@@ -55,7 +55,6 @@ class Proxy:
     trusting: ssl.SSLContext
 
     def connected(self, sending: bytes) -> ssl.SSLSocket:
-        """Return a connection over which this has been sent."""
         url = self.https.base_url
         made = self.trusting.wrap_socket(
             socket.create_connection((url.host, url.port or 443)), server_hostname=url.host

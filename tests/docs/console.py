@@ -42,7 +42,6 @@ class Step:
 
 
 def steps(page: str) -> list[Step]:
-    """Return all commands of a page of docs."""
     found: list[Step] = []
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     for kind, block in re.findall(r"^```(console|python)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
@@ -69,7 +68,6 @@ class Terminal:
         self.run("PS1= PS2=; stty -echo; PROMPT_COMMAND='printf \"\\036%d\\036\" $?'")
 
     def type(self, text: str) -> None:
-        """Type a line, with Enter."""
         os.write(self._fd, text.encode() + b"\n")
 
     def run(self, command: str) -> tuple[int, str]:

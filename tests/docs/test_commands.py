@@ -83,7 +83,6 @@ def test_every_command_that_a_page_shows_can_be_followed(league: dict[str, str],
 
 
 def typed(browser: httpx.Client, path: str) -> list[Step]:
-    """Return the commands of a page."""
     answer = browser.get(path)
     assert answer.status_code == 200, answer.text
     blocks = re.findall(r"<pre[^>]*>(?:<code>)?(.*?)(?:</code>)?</pre>", answer.text, re.DOTALL)

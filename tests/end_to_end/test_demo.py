@@ -42,7 +42,6 @@ def demo(folder: Path, matches: int) -> dict[str, Any]:
 
 
 def finished_matches(folder: Path) -> dict[int, int]:
-    """Count the matches with a result in each season."""
     with contextlib.closing(sqlite3.connect(folder / "deadheat.sqlite3")) as database:
         rows = database.execute("SELECT season_id, count(*) FROM match WHERE state = 'done' GROUP BY season_id")
         return dict(rows.fetchall())

@@ -52,7 +52,6 @@ def moved_to_origin(cells: Iterable[tuple[int, int]]) -> Cells:
 
 
 def symmetries(cells: Cells) -> list[Cells]:
-    """List all eight symmetric shapes; some may be equal."""
     swaps = [cells, frozenset((y, x) for x, y in cells)]
     signs = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
     return [moved_to_origin((a * x, b * y) for x, y in one) for one in swaps for a, b in signs]

@@ -53,7 +53,6 @@ class Legal:
         return Answer(line, self.slow_ns * self.chance.below(101) // 100)
 
     def move(self, view: dict[str, Any]) -> dict[str, Any]:
-        """Choose a move from the view alone."""
         current = view["currentBid"]
         higher = [c for c in CLAIMS if current is None or may_follow(c, (current["quantity"], current["faceValue"]))]
         if self.resigns and self.chance.below(self.resigns) == 0:
@@ -92,7 +91,6 @@ class Table:
 
     @property
     def view(self) -> dict[str, Any]:
-        """Return the view that waits for an answer."""
         assert self.next_view is not None
         return self.next_view
 
@@ -106,7 +104,6 @@ class Table:
         return [parsed for line in self.heard[seat] if line.startswith("{") and "event" in (parsed := json.loads(line))]
 
     def views(self, seat: Seat) -> list[dict[str, Any]]:
-        """Return the views that a seat got on its turns."""
         return [view for line in self.heard[seat] if line.startswith("{") and "event" not in (view := json.loads(line))]
 
 

@@ -51,7 +51,6 @@ def seeded(bot: Player, number: int) -> Player:
 
 
 def number_of(match: Transcript, seat: int) -> int:
-    """Return the seed of the adviser's draws."""
     asked: list[str] = []
 
     def listens(message: Message) -> str | None:

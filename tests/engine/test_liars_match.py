@@ -27,7 +27,6 @@ tables = st.integers(2, 6)
 
 
 def claim(player: str, quantity: int, face: int) -> dict[str, Any]:
-    """Spell a bid as views and events do."""
     return {"playerId": player, "quantity": quantity, "faceValue": face}
 
 

@@ -320,7 +320,6 @@ def test_random_junk_raises_nothing_else(data: bytes) -> None:
 
 
 def places(value: object, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """List the places where a value can be replaced."""
     keys = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
     return [*([path] if path else []), *(place for key in keys for place in places(value[key], (*path, key)))]  # type: ignore[index]
 

@@ -118,7 +118,6 @@ def test_events_agree_with_the_lines(number: int) -> None:
 
 
 def points_of(category: str, dice: str) -> int:
-    """Score five dice in another way than the product."""
     faces = [int(die) for die in dice]
     most = Counter(faces).most_common()
     runs = [{n, n + 1, n + 2, n + 3} for n in (1, 2, 3)]
@@ -140,7 +139,6 @@ def points_of(category: str, dice: str) -> int:
 
 
 def recount(transcript: Transcript) -> tuple[int, int]:
-    """Compute the totals from the exchanged lines alone."""
     totals, basic, bid = [0, 0], [0, 0], ["", ""]
     for exchange in transcript.exchanges:
         for message in exchange.messages:

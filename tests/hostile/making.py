@@ -33,7 +33,6 @@ def upload(filename: str, content: bytes) -> None:
 
 
 def zipped(*entries: tuple[str | zipfile.ZipInfo, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """Make a zip with these entries."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", method) as archive:
         for name, content in entries:
@@ -51,7 +50,6 @@ def entry(name: str, mode: int = 0, *, system: int = 3) -> zipfile.ZipInfo:
 
 
 def link(name: str, target: str) -> tuple[zipfile.ZipInfo, bytes]:
-    """Make an entry that is a symbolic link."""
     return entry(name, stat.S_IFLNK | 0o777), target.encode()
 
 
@@ -75,7 +73,6 @@ def raw_zip(files: Iterable[tuple[str, bytes, int]]) -> bytes:
 
 
 def central(about: bytes, offset: int, name: str) -> bytes:
-    """Make an entry of the directory."""
     return CENTRAL + struct.pack("<H", 20) + about + struct.pack("<4H2L", 0, 0, 0, 0, 0, offset) + name.encode()
 
 
@@ -112,7 +109,6 @@ def member(
 
 
 def tarred(members: Iterable[tuple[tarfile.TarInfo, bytes]]) -> bytes:
-    """Make a tar with these members."""
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w") as archive:
         for info, content in members:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -76,9 +76,6 @@ def shared_memory_of_the_bots_user(left: ExitStack, sandbox: WatchedSandbox, tmp
 
 def user(sandbox: WatchedSandbox) -> int:
     return min(sandbox.traces.users)
-
-
-Plant = Callable[[ExitStack, WatchedSandbox, Path], None]
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,6 @@ def faults_of(played: Played) -> dict[Seat, Fault]:
 
 
 def plays(sandbox: DockerSandbox, programs: dict[str, Program], limits: Limits = SMALL) -> None:
-    """Play an honest match to its end."""
     played = match(sandbox, [programs["honest"]] * 2, limits)
     judged(Fault.TIMEOUT not in faults_of(played).values(), played.convictions)
     assert faults_of(played) == {} and [played.exits[seat].exit_code for seat in (0, 1)] == [0, 0]
@@ -98,7 +97,6 @@ def assert_fit(sandbox: DockerSandbox, programs: dict[str, Program], limits: Lim
 
 
 def wall_of(sandbox: DockerSandbox, limits: Limits = SMALL) -> Wall:
-    """Return the wall of the next match."""
     return sandbox._wall(limits.cpus)
 
 

@@ -24,7 +24,6 @@ RUNTIMES = {"runsc": list(GVISOR_FLAGS)}
 
 
 def zoo_under(runtime: str, arguments: Sequence[str]) -> int:
-    """Run the cases with these arguments; return pytest's result."""
     program = shutil.which(runtime)
     if program is None:
         sys.exit(f"there is no {runtime} here; ./scripts/zoo installs it")

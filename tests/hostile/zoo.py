@@ -143,7 +143,6 @@ _CASE: TypeAdapter[MatchCase | UploadCase | BuildCase] = TypeAdapter(Case)
 
 
 def names() -> list[str]:
-    """List the names of all cases."""
     return sorted(path.parent.name for path in CASES.glob("*/case.toml"))
 
 
@@ -157,7 +156,6 @@ def load(name: str, runtime: str = "") -> MatchCase | UploadCase | BuildCase:
 
 
 def upload_of(name: str, case: MatchCase | UploadCase | BuildCase) -> tuple[str, bytes]:
-    """Return the file name and content of the case's upload."""
     if case.make:
         with tempfile.TemporaryDirectory() as folder:
             command = [sys.executable, str(CASES / name / "make.py"), folder]
@@ -232,7 +230,6 @@ class Zoo:
         self.sandbox.close()
 
     def honest(self, game: str) -> ProgramRef:
-        """Return an honest bot of `HONEST`; another version each time."""
         if game not in self._honest:
             header = (CASES / "player.h").read_text()
             source = HONEST[game].read_text().replace('#include "player.h"', header)
@@ -334,7 +331,6 @@ def check_charges(transcript: Transcript, opponent: Seat, waited_ns: int, quick:
 
 
 def ending_of(ending: Exit | None) -> str:
-    """Describe an ending in the spelling of the cases."""
     if ending is None:
         return "lost"
     if ending.lingered:
@@ -343,15 +339,12 @@ def ending_of(ending: Exit | None) -> str:
 
 
 def was_late(record: FaultRecord | None) -> bool:
-    """Return whether the fault is one of time."""
     return record is not None and record.fault == Fault.TIMEOUT
 
 
 def fault_fits(expected: str, record: FaultRecord | None) -> bool:
-    """Return whether the fault is among the expected ones."""
     return (record.fault if record else "") in {Fault[name] if name else "" for name in expected.split("|")}
 
 
 def fits(expected: str, found: str) -> bool:
-    """Return whether a command or an ending matches an expectation."""
     return found in expected.split("|")

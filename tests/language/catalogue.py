@@ -48,7 +48,6 @@ WORDS: tuple[type[StrEnum], ...] = (
 
 
 def messages() -> Iterator[Message]:
-    """Yield the messages in the sources."""
     for path in TEMPLATES:
         yield from of_template(path.read_text(encoding="utf-8"))
     for path in PYTHON:
@@ -73,7 +72,6 @@ def messages() -> Iterator[Message]:
 
 
 def gathered(found: Iterable[Message]) -> Catalog:
-    """Return a catalogue of the messages without translations."""
     catalogue = Catalog(fuzzy=False)
     for message in found:
         catalogue.add(message)
@@ -81,7 +79,6 @@ def gathered(found: Iterable[Message]) -> Catalog:
 
 
 def kept(language: str) -> Catalog:
-    """Return the language's catalogue in the tree."""
     path = place(language)
     return read(path, language) if path.exists() else Catalog(locale=language, project="Deadheat", fuzzy=False)
 

@@ -101,7 +101,6 @@ def _pieces(node: nodes.Node) -> Iterator[str]:
 
 
 def _texts(node: nodes.Node) -> Iterator[str]:
-    """Yield the literal texts of an expression."""
     match node:
         case nodes.Const(value=str() as text):
             yield text

@@ -49,24 +49,6 @@ def test_no_text_of_a_script_is_outside_the_catalogues(path: Path) -> None:
     assert outside.of_script(path.read_text(encoding="utf-8")) == []
 
 
-def test_a_text_that_a_script_does_not_say_is_found() -> None:
-    source = 'make("p", "note late"); say("The end."); tell("The end of it."); tell(`${count} of the bots`);'
-    assert outside.of_script(source) == ["1: The end of it.", f"1: {outside.UNKNOWN} of the bots"]
-
-
-@pytest.mark.parametrize(
-    ("source", "told"),
-    [
-        ("<p>Hello there</p>", ["Hello there"]),
-        ('<img alt="A bot">', ["A bot"]),
-        ('{{ "won" if x else "lost" }}', [f"{outside.UNKNOWN}wonlost"]),
-        ('<p class="{{ "won" if x }}">{{ _("Hi") }} <code>a bot</code> {% trans %}there{% endtrans %}</p>', []),
-    ],
-)
-def test_a_text_that_is_not_looked_up_is_found(source: str, told: list[str]) -> None:
-    assert outside.of_template(source) == told
-
-
 @pytest.mark.parametrize("language", TRANSLATED)
 def test_a_catalogue_has_every_message_of_the_sources_and_no_other(language: str) -> None:
     said, known = gathered(messages()), kept(language)

@@ -171,7 +171,6 @@ def fill(connection: sa.Connection, before: sa.MetaData, schema: sa.MetaData) ->
 
 
 def filled(connection: sa.Connection, schema: sa.MetaData) -> Iterator[Filled]:
-    """Yield every row of every table."""
     for table in schema.sorted_tables:
         if table.name != "alembic_version":
             for row in connection.execute(table.select()).mappings():

@@ -144,7 +144,6 @@ class Ground:
     @overload
     def one(self, statement: SelectOfScalar[R]) -> R: ...
     def one(self, statement: Any) -> Any:
-        """Return the only row that a statement selects."""
         (found,) = self.rows(statement)
         return found
 

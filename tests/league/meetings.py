@@ -65,7 +65,6 @@ def pairings(world: World, evaluation_id: int | None = None, number: int | None 
 
 
 def contest_of(world: World, series_id: int) -> Contest | None:
-    """Return the contest in which a series is played."""
     meetings = select(Contest).join(Row, col(Row.contest_id) == Contest.id)
     found = world.rows(meetings.join(Series, col(Series.meeting_id) == Row.id).where(Series.id == series_id))
     return next(iter(found), None)

@@ -18,7 +18,6 @@ def attempt(cause: str = "played", **evidence: object) -> AttemptRecord:
 
 
 def won(match: MatchJob, winner: int = 0) -> MatchOutcome:
-    """Return a win, without faults, of the bot in seat `winner`."""
     ranks = tuple(1 if seat == winner else 2 for seat in range(len(match.seats)))
     points = tuple(Fraction(1000 * (3 - rank)) for rank in ranks)
     return MatchOutcome(
@@ -36,12 +35,10 @@ def won(match: MatchJob, winner: int = 0) -> MatchOutcome:
 
 
 def lower_wins(match: MatchJob) -> MatchOutcome:
-    """Return a win of the version with the lower number."""
     return won(match, match.seats.index(min(match.seats)))
 
 
 def higher_wins(match: MatchJob) -> MatchOutcome:
-    """Return a win of the version with the higher number."""
     return won(match, match.seats.index(max(match.seats)))
 
 

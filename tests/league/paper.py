@@ -40,7 +40,6 @@ class Ladder:
         }
 
     def plan(self, wanted: int = 1) -> list[Proposal]:
-        """Plan `wanted` series, and count them as played."""
         self.linked = parts(self.there, (), self.linked)
         entrants = [replace(one, part=self.linked[one.version]) for one in self.there.values()]
         proposals = propose(entrants, self.met, wanted, self.terms, len(self.series), self.seed)

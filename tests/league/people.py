@@ -34,7 +34,6 @@ class People(Ground):
         return self.write(add_version, owner, bot_id, Upload("bot.py", 10, sha256, language, "main.py")).id
 
     def building(self, version_id: int, worker: str = "builder") -> BuildJob:
-        """Let a worker claim the build of a version."""
         job = self.worked(claim_build, version_id, worker)
         assert job is not None
         return job
@@ -46,7 +45,6 @@ class People(Ground):
         assert self.worked(finish_build, self.building(version_id), outcome)
 
     def version(self, owner: Person, bot_id: int, reason: str = "", program: str = "", language: str = "python") -> int:
-        """Upload a new version and build it (see `build`)."""
         version_id = self.upload(owner, bot_id, language=language)
         self.build(version_id, reason, program)
         return version_id

@@ -74,7 +74,6 @@ class Seasons(People):
         return self.write(refit, season_id)
 
     def ranking(self, season_id: int) -> list[dict[str, Any]]:
-        """Return the rows of the newest ranking, the best first."""
         return list(self.read(leaderboard, season_id).standings["rows"])
 
     def settle_rankings(self) -> None:

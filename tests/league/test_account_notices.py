@@ -44,7 +44,6 @@ def told(world: World, person: Person) -> list[str]:
 
 
 def sent_to(world: World, channel_id: int) -> list[str]:
-    """Return the notices on their way to a channel."""
     mine = select(Notice).join(Delivery, col(Delivery.notice_id) == Notice.id)
     mine = mine.where(Delivery.channel_id == channel_id).order_by(col(Delivery.id))
     return [notices.notice_info(row).text for row in world.rows(mine)]

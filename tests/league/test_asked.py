@@ -114,26 +114,6 @@ def test_so_many_games_are_played_and_counted(league: League) -> None:
     assert sorted(firsts.count(bot) for bot in {league.bot_id, league.rival_bot}) == [2, 3], "seats alternate"
 
 
-@pytest.mark.parametrize(("wins", "state"), [(True, ChallengeState.PASSED), (False, ChallengeState.FAILED)])
-def test_a_test_stops_by_itself(league: League, wins: bool, state: ChallengeState) -> None:
-    asked_for = league.ask(100, test=TEST)
-    league.play(lambda _: wins)
-    done = league.now(asked_for.id)
-    assert done.state is state
-    assert done.wins + done.losses < 40
-    assert done.llr is not None and done.upper is not None and done.lower is not None
-    assert not done.lower < done.llr < done.upper
-
-
-def test_own_versions_meet_without_an_entry(league: League) -> None:
-    league.world.version(league.author, league.bot_id)
-    asked_for = league.ask(2, opponent_id=league.bot_id, version=2, opponent_version=1)
-    assert (asked_for.version, asked_for.opponent_version) == (2, 1)
-    assert (asked_for.version, asked_for.opponent_version) == (2, 1)
-    league.play()
-    assert league.now(asked_for.id).wins == 2
-
-
 def test_nothing_that_counts_changes(league: League) -> None:
     """The ranking, totals, log, pairs, deals, faults, response times and waiting stay as they were."""
     world, season_id = league.world, league.season_id
@@ -303,16 +283,6 @@ def test_questions_that_an_author_may_not_ask(league: League) -> None:
     refused(errors.WrongGame, league.ask, bot_id=other_game)
     league.world.write(seasons.edit_season, league.world.boss, league.season_id, admission="invited")
     refused(errors.NotAdmitted, league.ask)
-
-
-def test_only_its_author_stops_it_and_only_once(league: League) -> None:
-    asked_for = league.ask()
-    league.world.refused(errors.NotFound, requests.stop, league.rival, asked_for.id)
-    league.world.tick()
-    stopped = league.world.write(requests.stop, league.author, asked_for.id)
-    assert (stopped.state, stopped.reason) == (ChallengeState.ENDED, "Its author stopped it.")
-    assert [match.state for match in league.matches()] == [MatchState.ABANDONED] * 2
-    league.world.refused(errors.WrongState, requests.stop, league.author, asked_for.id)
 
 
 @pytest.mark.databases

@@ -20,7 +20,6 @@ from deadheat.league.jobs import Latency
 from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.ground.steps import insert_rows
 from deadheat.league.service.rankings import history, standings
-from deadheat.league.service.rulings.rulings import void_match
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.seasons.seasons import COUNTED, season_info, season_waiting
 from deadheat.league.service.series.response_times import command_times, latency_by_version
@@ -54,16 +53,6 @@ def test_opponents_are_counted_from_the_bots_own_side(world: World) -> None:
     assert (met.bot, met.author) == next((row.name, row.author) for row in [world.read(bot_info, other)])
     faced = world.read(careers.opponents, season_id, other)
     assert [(row.won, row.lost) for row in faced] == [(wins[other], wins[one])]
-
-
-def test_a_voided_match_is_no_meeting(world: World) -> None:
-    season_id = world.season(2, series_length=2, games_per_pair=2)
-    job = world.claimed()
-    assert world.finish(job)
-    bot_id = seated(world, job.matches[0].match_id)[0]
-    world.write(void_match, world.boss, job.matches[0].match_id, "a mistake")
-    [met] = world.write(careers.opponents, season_id, bot_id)
-    assert met.matches == 1
 
 
 def test_failures_are_told_by_cause_and_version(world: World) -> None:
@@ -114,7 +103,6 @@ MS = 1_000_000
 
 
 def rank_again(world: World, season_id: int, seconds: float) -> None:
-    """Play one more series, and rank the season `seconds` later."""
     assert world.finish(world.claimed(world.tick()[0]))
     world.clock.turn(seconds)
     assert world.write(standings.refit, season_id)
@@ -159,11 +147,6 @@ def test_histories_stay_bounded_and_keep_the_last_of_each_span(world: World) -> 
     assert seconds[0] == 1, "the season's first"
     assert len({second // width for second in seconds[1:]}) == len(seconds) - 1, "and one of each span"
     assert seconds[-1] == sum(pauses)
-
-
-@pytest.mark.parametrize("second", [0, 1, 127, 128, 1000, 86_400, 40_000_000])
-def test_a_seasons_age_has_few_spans(second: int) -> None:
-    assert second // history.span(second) < history.MOST_POINTS
 
 
 def test_shares_of_the_limit_are_read_from_buckets_within_nine_per_cent() -> None:
@@ -234,11 +217,6 @@ def test_neighbours_are_the_next_matches_in_the_lists_of_bots_and_pairs(played: 
         assert found["of the series"] == Neighbours("of the series", *((None, other), (other, None))[number])
 
 
-def test_a_match_that_is_not_over_has_those_of_its_series_alone(world: World) -> None:
-    world.season(2)
-    assert [*around(world, world.claimed(world.tick()[0]).matches[0].match_id)] == ["of the series"]
-
-
 def test_nobody_is_led_to_a_private_match(played: World) -> None:
     newest = [one.id for one in played.read(matches.matches, state=MatchState.DONE, bot_id=1, limit=50)]
     played.change(Match, newest[1], asked=Asked.PRIVATE, rated=False)
@@ -281,12 +259,6 @@ def test_a_trend_has_few_points_however_long_the_history(world: World) -> None:
     assert set(found) == {1}
     assert 1 < len(found[1]) <= history.TREND_POINTS
     assert found[1][-1] == rows[1]
-
-
-def test_no_trend_is_drawn_of_one_point() -> None:
-    assert trend([1500.0]) is None
-    way = trend([1500.0, 1530.0])
-    assert way is not None and way.change == 30
 
 
 def test_the_best_players_with_the_closest_result_are_worth_watching(world: World) -> None:
@@ -336,3 +308,9 @@ def test_a_cycle_is_three_bots_that_beat_each_other() -> None:
     assert [(beat.winner["bot"], beat.loser["bot"]) for beat in beats] == [("a", "b"), ("b", "c"), ("c", "a")]
     straight = [[0, 3, 3], [1, 0, 3], [1, 1, 0]]
     assert cycles({"rows": rows, "pairs": {"version_ids": [1, 2, 3], "points": straight, "games": games}}) == []
+
+
+def test_no_trend_is_drawn_of_one_point() -> None:
+    assert trend([1500.0]) is None
+    way = trend([1500.0, 1530.0])
+    assert way is not None and way.change == 30

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from functools import partial
 
 import pytest
-from sqlmodel import col, select
 
 from deadheat.api.routes.season.entries import GateRequest
-from deadheat.league import errors, sprt
+from deadheat.league import errors
 from deadheat.league.ratings import RatingConfig
 from deadheat.league.records.entries import Challenge, Entry
-from deadheat.league.service.contests.life import OPEN_SERIES
-from deadheat.league.service.duels.gates import TEST
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.standings import leaderboard, refit
 from deadheat.league.service.seasons import entries, seasons
 from deadheat.league.service.views import former as views
 from deadheat.league.service.views import matches as league_matches
-from deadheat.league.states import ChallengeState, JobState, MatchState, Purpose, SeasonState
-from deadheat.league.tables import Match, Series
-from tests.league.outcomes import abandoned, forfeited, won
+from deadheat.league.states import ChallengeState, JobState, SeasonState
+from deadheat.league.tables import Series
+from tests.league.outcomes import abandoned, won
 from tests.league.refusals import refused
 from tests.league.seasons import at_gate
 from tests.league.world import World
@@ -138,16 +134,6 @@ def test_without_a_verdict_the_budget_decides_for_the_old_version(world: World) 
     assert (challenge.reason, entrant.entry().version) == ("25 games did not show that it is stronger.", 1)
 
 
-def test_games_at_the_gate_are_never_rated(contender: Entrant) -> None:
-    contender.play([1])
-    with contender.world.db.transaction() as session:
-        refit(session, contender.season_id)
-        rows = leaderboard(session, contender.season_id).standings["rows"]
-        matches = session.exec(select(Match)).all()
-    assert [(row["version"], row["games"]) for row in rows] == [(2, 0)]
-    assert matches and not any(match.rated for match in matches)
-
-
 def test_a_match_between_versions_of_one_bot_is_listed_once(contender: Entrant) -> None:
     contender.play([1])
     listed = [match.id for match in contender.world.read(league_matches.matches, bot_id=contender.bot_id)]
@@ -155,15 +141,6 @@ def test_a_match_between_versions_of_one_bot_is_listed_once(contender: Entrant) 
     against = [match.id for match in found]
     assert listed == sorted(set(listed), reverse=True)
     assert listed == against != []
-
-
-def test_a_ladder_goes_on_beside_the_gate(entrant: Entrant) -> None:
-    world = entrant.world
-    world.entrant(entrant.season_id)
-    entrant.upload()
-    made = world.tick()
-    purposes = [world.row(Series, series_id).purpose for series_id in made]
-    assert sorted(purposes) == [Purpose.CHALLENGE, Purpose.LADDER]
 
 
 def test_what_failed_is_not_tried_again_nor_as_another_upload(entrant: Entrant) -> None:
@@ -204,18 +181,6 @@ def test_the_program_that_plays_is_not_tried_against_itself(entrant: Entrant) ->
     newest = entrant.challenges()[0]
     assert (newest.candidate, newest.state) == (3, ChallengeState.FAILED)
     assert newest.reason == "It is the same program as version 2, which is active."
-
-
-def test_a_program_that_failed_does_not_replace_the_version_at_the_gate(entrant: Entrant) -> None:
-    entrant.upload("a gamble")
-    entrant.play([1, -1])
-    entrant.upload("a better one")
-    entrant.upload("a gamble")
-    assert entrant.challenges()[0].state is ChallengeState.FAILED
-    entrant.enter()
-    assert entrant.entry().challenger == 3
-    entrant.play([1])
-    assert entrant.entry().version == 3
 
 
 def test_a_test_that_its_author_breaks_off_goes_on_where_it_was(entrant: Entrant) -> None:
@@ -265,15 +230,6 @@ def test_an_older_build_that_ends_later_replaces_nothing(entrant: Entrant) -> No
     assert (challenge.candidate, challenge.state) == (3, ChallengeState.RUNNING)
 
 
-def test_a_series_that_runs_when_its_challenge_ends_changes_nothing(contender: Entrant) -> None:
-    (series_id,) = contender.world.tick()
-    job = contender.world.claimed(series_id)
-    contender.enter(1)
-    assert contender.world.finish(job, [won(match, match.seats.index(max(match.seats))) for match in job.matches])
-    assert contender.world.tick() == []
-    assert (contender.entry().version, contender.challenges()[0].state) == (1, ChallengeState.ENDED)
-
-
 def test_an_authors_own_choice_needs_no_gate(contender: Entrant) -> None:
     assert contender.enter(2).version == 2
     assert contender.challenges()[0].reason == "Version 2 was chosen."
@@ -286,16 +242,6 @@ def test_a_gate_may_be_taken_away(contender: Entrant) -> None:
     assert contender.entry().version == 3
 
 
-def test_freezing_ends_what_is_undecided(contender: Entrant) -> None:
-    (series_id,) = contender.world.tick()
-    contender.state(SeasonState.FROZEN)
-    (challenge,) = contender.challenges()
-    assert (challenge.state, challenge.reason) == (ChallengeState.ENDED, "The season is frozen.")
-    assert contender.world.claim(series_id) is None
-    assert contender.world.tick() == []
-    assert contender.entry().version == 1
-
-
 def test_a_gate_waits_until_its_season_opens(world: World) -> None:
     entrant = Entrant(world)
     entrant.season_id = world.write(seasons.create_season, world.boss, game="yacht-auction", name="next").id
@@ -306,17 +252,6 @@ def test_a_gate_waits_until_its_season_opens(world: World) -> None:
     assert world.tick() == []
     entrant.state(SeasonState.OPEN)
     assert len(world.tick()) == 1
-
-
-def test_what_both_versions_spoil_counts_for_neither(contender: Entrant) -> None:
-    job = contender.world.claimed()
-    first, second, *rest = job.matches
-    outcomes = [forfeited(first, 0, 1), abandoned(second), *(won(match) for match in rest)]
-    assert contender.world.finish(job, outcomes)
-    contender.world.tick()
-    (challenge,) = contender.challenges()
-    assert (challenge.wins, challenge.losses) == (4, 4)
-    assert contender.world.one(select(Match.state).where(Match.id == second.match_id)) is MatchState.ABANDONED
 
 
 def test_when_we_cannot_play_the_games_nothing_is_decided(world: World) -> None:
@@ -341,23 +276,6 @@ def test_games_that_we_failed_to_play_in_an_earlier_test_are_not_held_against_th
     assert [one.state for one in entrant.challenges()] == ["running", "ended", "ended"]
 
 
-def test_few_challenges_are_played_at_a_time_and_each_gets_its_turn(world: World) -> None:
-    first = Entrant(world, games_per_pair=1)
-    entrants = [first, *(Entrant(world, season_id=first.season_id) for _ in range(5))]
-    for entrant in entrants:
-        entrant.upload()
-    waiting = challenge_series(world)
-    assert len(waiting) == OPEN_SERIES
-    world.play(waiting)
-    gates = {world.row(Series, series_id).meeting_id for series_id in [*waiting, *challenge_series(world)]}
-    assert len(gates) == 6
-
-
-def challenge_series(world: World) -> list[int]:
-    made = world.tick()
-    return world.rows(select(Series.id).where(col(Series.id).in_(made), Series.purpose == Purpose.CHALLENGE))
-
-
 def test_terms_that_make_no_test_or_take_too_many_games_are_refused(entrant: Entrant) -> None:
     assert "gate" in refused(errors.BadSetting, GateRequest(elo0=5, elo1=5).terms, "gate")
     assert "gate" in refused(errors.BadSetting, entrant.enter, gate=at_gate(games=1001))
@@ -365,23 +283,6 @@ def test_terms_that_make_no_test_or_take_too_many_games_are_refused(entrant: Ent
 
 def test_a_season_may_do_without_gates(world: World) -> None:
     assert "no promotion gates" in refused(errors.BadSetting, Entrant, world, challenge_games=0)
-
-
-@pytest.mark.all
-def test_wrong_passes_are_as_rare_as_the_terms_say() -> None:
-    """A version as strong as the old one is tested after every ten games with alpha = .05; nothing is stored."""
-    chance = random.Random(1)
-    passes = 0
-    for _ in range(400):
-        counts = [0, 0, 0]
-        for _ in range(40):
-            for _ in range(10):
-                counts[2 * chance.randrange(2)] += 1
-            verdict = sprt.test(counts, TEST).verdict
-            if verdict is not sprt.Verdict.CONTINUE:
-                passes += verdict is sprt.Verdict.ACCEPT
-                break
-    assert passes / 400 < 0.08
 
 
 def test_the_terms_of_a_gate_are_not_in_the_public_log(world: World) -> None:

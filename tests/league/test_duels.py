@@ -211,7 +211,6 @@ class History:
         self.write(seasons.edit_season, self.world.boss, self.season, **self.chance.choice(changed))
 
     def whose(self, row: Contest, runs: list[Contest]) -> str:
-        """Say for whom a duel is played."""
         if row.kind is ContestKind.PANEL:
             return f"panel_id {[run.id for run in runs].index(row.id) + 1}"
         return f"asker_id {row.asker_id}" if row.kind is ContestKind.REQUEST else f"entry_id {row.entry_id}"

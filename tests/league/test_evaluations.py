@@ -30,7 +30,7 @@ from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.league.words import NoticeKind
 from tests.league.clock import START
 from tests.league.meetings import pairings
-from tests.league.outcomes import abandoned, forfeited, lower_wins, won
+from tests.league.outcomes import abandoned, lower_wins, won
 from tests.league.world import World, release_series
 
 SWISS, ROUND_ROBIN = EvaluationFormat.SWISS, EvaluationFormat.ROUND_ROBIN
@@ -174,21 +174,6 @@ def test_the_next_one_is_seeded_by_the_last_and_newcomers_come_after(world: Worl
     assert world.rows(seeds.order_by(col(ContestPlayer.seed))) == [*places(world, first.id), 4]
 
 
-def test_a_round_robin_plays_every_pair_once_with_both_sides(world: World) -> None:
-    due(world, 4, line(format=ROUND_ROBIN, rounds=None, matches=2, counts=True))
-    for _ in range(40):
-        for series_id in world.tick():
-            if world.row(Series, series_id).purpose in states.OF_EVALUATIONS:
-                world.play([series_id], lower_wins)
-        if evaluations(world)[0].state is states.ContestState.DONE:
-            break
-    met = {frozenset({one.first_id, one.second_id}) for one in pairings(world)}
-    assert len(pairings(world)) == len(met) == 6
-    assert places(world, 1) == [1, 2, 3, 4]
-    rated = select(Match.rated).join(Series, col(Series.id) == Match.series_id)
-    assert set(world.rows(rated.where(col(Series.purpose).in_(states.OF_EVALUATIONS)))) == {True}
-
-
 @pytest.mark.databases
 def test_two_schedulers_begin_and_draw_once(world: World) -> None:
     season_id = due(world, 4)
@@ -219,17 +204,6 @@ def test_nobody_gains_by_a_match_that_the_service_failed_to_play(world: World) -
     assert row.state is states.ContestState.DONE
     (pairing,) = pairings(world)
     assert (pairing.first_points, pairing.second_points) == (1.0, 0.0)
-
-
-def test_an_own_failure_is_worth_nothing_even_if_both_fail(world: World) -> None:
-    due(world, 2, line(rounds=1, matches=2))
-    job = world.claimed()
-    world.finish(job, [forfeited(job.matches[0], 0, 1), forfeited(job.matches[1], 0)])
-    world.tick()
-    (pairing,) = pairings(world)
-    winner = job.matches[1].seats[1]
-    points = {pairing.first_id: pairing.first_points, pairing.second_id: pairing.second_points}
-    assert points == {winner: 1.0, job.matches[1].seats[0]: 0.0}
 
 
 def test_what_is_ruled_after_a_round_changes_no_standings(world: World) -> None:
@@ -289,19 +263,6 @@ def test_a_match_that_is_played_again_in_time_counts_as_it_ends_then(world: Worl
     world.tick()
     (pairing,) = pairings(world)
     assert (pairing.first_points, pairing.second_points) == (1.0, 1.0)
-
-
-def test_a_bot_that_is_taken_out_is_drawn_no_more_and_its_opponent_wins(world: World) -> None:
-    season_id = due(world, 4, line(rounds=2))
-    made = world.tick()
-    world.write(absence.take_out, world.boss, season_id, 1, "it breaks the rules")
-    world.play_left(made, lower_wins)
-    world.play_all(lower_wins)
-    (row,) = evaluations(world)
-    assert row.state is states.ContestState.DONE
-    first, _ = pairings(world, number=1)
-    assert {first.first_id: first.first_points, first.second_id: first.second_points} == {1: 0.0, 2: 2.0}
-    assert 1 not in {version for one in pairings(world, number=2) for version in (one.first_id, one.second_id)}
 
 
 LARGER: dict[str, Any] = {"game": "liars-dice", "seats": 3, "series_length": 3, "games_per_pair": 3}
@@ -374,19 +335,6 @@ def test_a_timetable_begins_nothing_that_was_due_before_it_was_declared(world: W
     world.write(beginning.set_timetable, world.boss, season_id, [line()])
     world.tick()
     assert evaluations(world) == []
-
-
-def test_an_organiser_begins_and_cancels_one(world: World) -> None:
-    season_id = season(world, 2)
-    world.refused(NotAllowed, beginning.begin_now, world.author(), season_id, line())
-    row = world.write(beginning.begin_now, world.boss, season_id, line())
-    world.refused(WrongState, beginning.begin_now, world.boss, season_id, line())
-    (series_id,) = world.tick()
-    world.write(beginning.cancel_evaluation, world.boss, row.id)
-    world.refused(WrongState, beginning.cancel_evaluation, world.boss, row.id)
-    assert world.claim(series_id) is None
-    (ended,) = evaluations(world)
-    assert (ended.state, ended.reason) == (states.ContestState.CANCELLED, "An organiser cancelled it.")
 
 
 def test_a_season_without_a_ladder_plays_its_evaluations_and_finals_alone(world: World) -> None:

@@ -195,23 +195,6 @@ def test_a_lost_message_is_sent_again(world: World) -> None:
     assert world.enqueued() == [series_id]
 
 
-@pytest.mark.databases
-def test_a_failed_transaction_leaves_the_series_to_the_same_attempt(world: World) -> None:
-    series_id = queued(world)
-    job = world.claimed(series_id)
-
-    def finish_without_power() -> None:
-        with world.db.transaction() as session:
-            assert carrying_out.finish_series(session, job, "w1", [won(match) for match in job.matches])
-            raise RuntimeError("the power went")
-
-    with pytest.raises(RuntimeError, match="power"):
-        finish_without_power()
-    assert state(world, series_id) is JobState.RUNNING
-    assert all(rank is None for _, _, rank in results(world, series_id))
-    assert world.finish(job)
-
-
 def test_the_matches_of_a_series_that_we_fail_too_often_are_held_and_alarmed(world: World, caplog) -> None:
     series_id = queued(world)
     for number in range(1, carrying_out.SERIES_ATTEMPTS + 1):

@@ -100,26 +100,6 @@ def swept(world: World) -> list[int]:
     return world.write(sweep.sweep)[EXHIBITIONS]
 
 
-def test_a_person_is_asked_answers_and_is_heard(world: World) -> None:
-    person, job = begun(world)
-    at_table = look(world, person, job.exhibition_id)
-    assert at_table.prompt is not None and at_table.prompt.startswith("ROLL ")
-    assert (at_table.info.names, hear(world, job)) == (["greedy", person.name], NOTHING)
-    answer(world, person, job.exhibition_id, 1, "BID A 100")
-    assert hear(world, job) == exhibiting.Heard("BID A 100", False, False)
-    after = look(world, person, job.exhibition_id)
-    assert after.prompt is None and after.version != at_table.version
-
-
-def test_a_typo_is_told_and_costs_nothing(world: World) -> None:
-    person, job = begun(world)
-    for line in ("BID C 1", "", "BID A 1\nBID A 2", "é"):
-        with pytest.raises(IllegalMove):
-            answer(world, person, job.exhibition_id, 1, line)
-    assert hear(world, job) == NOTHING
-    answer(world, person, job.exhibition_id, 1, "BID A 1")
-
-
 def test_an_answer_is_taken_once_and_only_where_it_is_asked(world: World) -> None:
     person, job = begun(world)
 
@@ -311,18 +291,6 @@ def test_as_many_are_told_as_places_are_free_but_none_in_the_pause_after_a_failu
         leave(world, people[number], jobs[number].exhibition_id)
     assert swept(world) == waiting[:2]
     assert [claim_next(world, one) for one in waiting] == [(waiting[0], 1), (waiting[1], 1), None]
-
-
-def test_a_match_that_is_abandoned_makes_room(world: World) -> None:
-    _, jobs, waiting = full(world, 2)
-    job = jobs[0]
-    for _ in range(world.settings.match_attempts - 1):
-        job = released(world, job, "KeyError")
-    assert swept(world) == []
-    release(world, job, "KeyError")
-    assert state(world, job.exhibition_id) is JobState.ABANDONED
-    assert swept(world) == waiting[:1]
-    assert claim_next(world, waiting[0]) == (waiting[0], 1)
 
 
 @pytest.mark.databases
@@ -638,15 +606,6 @@ def test_in_any_seat_a_person_sees_only_their_own_dice_and_is_told_of_a_typo(wor
     answer(world, person, job.exhibition_id, 1, '{"type":"bid","quantity":9,"faceValue":2}')
 
 
-def test_a_void_attempt_is_told_and_asks_anew(world: World) -> None:
-    person, job = begun(world)
-    void(world, job)
-    seen = look(world, person, job.exhibition_id)
-    assert (seen.info.voids, seen.info.cause, seen.prompt) == (1, "host-starved", None)
-    assert ask(world, job, READY)
-    assert look(world, person, job.exhibition_id).prompt is not None
-
-
 def released(world: World, job: ExhibitionJob, cause: str = "lease-expired") -> ExhibitionJob:
     release(world, job, cause)
     return claim(world, job.exhibition_id)
@@ -737,3 +696,12 @@ def test_people_play_against_a_house_bot_without_a_season(world: World) -> None:
             assert sit(world, person, bot_id)
         else:
             assert "this bot has none" in world.refused(WrongState, exhibitions.take_seat, person, bot_id)
+
+
+def test_a_typo_is_told_and_costs_nothing(world: World) -> None:
+    person, job = begun(world)
+    for line in ("BID C 1", "", "BID A 1\nBID A 2", "é"):
+        with pytest.raises(IllegalMove):
+            answer(world, person, job.exhibition_id, 1, line)
+    assert hear(world, job) == NOTHING
+    answer(world, person, job.exhibition_id, 1, "BID A 1")

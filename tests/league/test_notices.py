@@ -25,7 +25,6 @@ from tests.league.world import World
 
 
 def told(world: World, person: Person, kind: NoticeKind | None = None) -> list[NoticeInfo]:
-    """Return a person's notices, the oldest first."""
     return [one for one in reversed(world.read(notices.inbox, person, limit=1000)) if kind in (None, one.kind)]
 
 

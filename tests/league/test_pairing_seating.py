@@ -19,7 +19,6 @@ pytestmark = pytest.mark.quick
 
 
 def seated(matches: Sequence[Seating]) -> Counter[tuple[int, int]]:
-    """Count how often each version has each seat."""
     return Counter((version, seat) for match in matches for seat, version in enumerate(match.seats))
 
 

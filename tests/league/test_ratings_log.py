@@ -26,7 +26,6 @@ pytestmark = pytest.mark.quick
 
 
 def told(made: Log) -> list[tuple[tuple[str, ...], tuple[int, ...], str | None, int]]:
-    """Return the rows of a log, with names."""
     return [
         (
             tuple(made.players[player] for player in players),
@@ -166,11 +165,6 @@ def test_players_are_bounded() -> None:
         read(lines)
 
 
-def test_nothing_is_lost_between_players_and_their_games() -> None:
-    made = log(duels("a", "b", 3, 2, 1))
-    assert told(made) == [(("a", "b"), (0, 0), None, 1), (("a", "b"), (0, 1), None, 3), (("a", "b"), (1, 0), None, 2)]
-
-
 def second(table: RatingTable) -> dict[str, float | None]:
     return {entry.player: entry.plackett_luce for entry in table.entries}
 
@@ -236,13 +230,6 @@ def test_tables_too_large_for_their_ties_have_none() -> None:
     assert set(second(rate(log(lines), RatingConfig())).values()) == {None}
 
 
-@pytest.mark.parametrize("ranks", Ranks)
-def test_both_columns_agree_about_results_of_the_model(ranks: Ranks) -> None:
-    table = rate(drawn_tables(np.random.default_rng(8), 24, 6, 400).log, RatingConfig(ranks=ranks))
-    apart = [entry.elo - (entry.plackett_luce or 0) for entry in table.entries]
-    assert np.std(apart) < np.mean([entry.se for entry in table.entries])
-
-
 def fit(lines: list[Line]) -> Fit:
     return rate(log(lines), RatingConfig()).fit()
 
@@ -265,19 +252,6 @@ def test_a_strict_order_has_no_cycle_and_level_pairs_are_no_triad() -> None:
     assert (fit(order).cyclic_share, fit(order).triads) == (0, 1)
     level = [*duels("a", "b", 3), *duels("b", "c", 3), *duels("a", "c", 2, 2)]
     assert (fit(level).cyclic_share, fit(level).triads) == (None, 0)
-
-
-def test_coins_make_a_quarter_of_cycles() -> None:
-    chance = np.random.default_rng(9)
-    names = [f"b{number:02}" for number in range(40)]
-    lines: list[Line] = [
-        ((one, other), (1, 2) if chance.random() < 0.5 else (2, 1))
-        for place, one in enumerate(names)
-        for other in names[:place]
-    ]
-    found = fit(lines)
-    assert found.triads == 40 * 39 * 38 // 6
-    assert found.cyclic_share == pytest.approx(0.25, abs=0.03)
 
 
 def test_nothing_is_said_of_an_empty_log() -> None:
@@ -305,15 +279,6 @@ def test_seats_of_a_table_of_four() -> None:
     for found, error, true in zip(effect.elo, effect.se_elo, worth, strict=True):
         assert found == pytest.approx(true, abs=3 * error)
         assert 1 < error < 8
-
-
-def test_where_no_seat_is_better_the_effect_is_within_its_error() -> None:
-    chance = np.random.default_rng(12)
-    sure = []
-    for _ in range(60):
-        (effect,) = rate(drawn_tables(chance, 12, 4, 30).log, RatingConfig()).seats()
-        sure += [abs(elo) < 1.96 * error for elo, error in zip(effect.elo, effect.se_elo, strict=True)]
-    assert 0.9 < np.mean(sure) < 0.99
 
 
 def test_a_player_who_always_sits_first_says_nothing_about_the_seat() -> None:

@@ -83,27 +83,6 @@ def ranked(world: World) -> Ranked:
     return Ranked(world)
 
 
-def test_voiding_changes_the_ranking_and_restoring_is_the_identity(ranked: Ranked) -> None:
-    match_id = ranked.matches()[0]
-    ranked.rule(void_match, match_id, "a cosmic ray")
-    ranked.rule(void_match, match_id, "twice is once")
-    assert ranked.table() != ranked.first
-    assert ranked.games() == 11
-    ranked.rule(restore_match, match_id, "it was none")
-    assert ranked.table() == ranked.first
-
-
-def test_a_disqualified_bot_and_all_its_matches_do_not_count_until_it_is_reinstated(ranked: Ranked) -> None:
-    bot_id = ranked.owners[0][1]
-    ranked.rule(disqualify, ranked.season, bot_id, "two bots of one author that help each other")
-    _, rows = ranked.table()
-    ranked_bots = [row[0] for row in rows if row[4] is not None]
-    assert ranked_bots == sorted((bot for _, bot in ranked.owners[1:]), key=[row[0] for row in rows].index)
-    assert ranked.games() == 4
-    ranked.rule(reinstate, ranked.season, bot_id, "it was a mistake")
-    assert ranked.table() == ranked.first
-
-
 def test_a_rejudged_match_is_played_again_in_the_same_seats_with_dice_of_its_own(ranked: Ranked) -> None:
     world, match_id = ranked.world, ranked.matches()[0]
     again = ranked.rule(rejudge_match, match_id, "the host was overloaded")

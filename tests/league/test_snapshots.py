@@ -19,7 +19,6 @@ from tests.league.outcomes import won
 from tests.league.world import World
 
 DAY = timedelta(days=1)
-HOUR = timedelta(hours=1)
 
 
 def test_the_newest_the_last_of_each_hour_and_the_last_of_each_day_are_kept() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from sqlmodel import Session, col, select
+from sqlmodel import col, select
 
 from deadheat.league.errors import BadSetting, WrongState
 from deadheat.league.pairing.formats import EvaluationFormat
@@ -39,7 +39,6 @@ def stages(world: World) -> list[Contest]:
 
 
 def field(world: World, evaluation_id: int) -> list[int]:
-    """Return an evaluation's versions in order of seed."""
     players = select(ContestPlayer.version_id).where(ContestPlayer.contest_id == evaluation_id)
     return world.rows(players.order_by(col(ContestPlayer.seed)))
 
@@ -83,26 +82,6 @@ def test_the_first_stage_is_seeded_by_the_last_evaluation_and_then_by_the_ladder
     world.tick()
     (stage,) = stages(world)
     assert field(world, stage.id) == [3, 2, 1, 4], "the ladder's order is 1, 2, 3, 4"
-
-
-def test_places_follow_from_the_stages_and_not_from_the_ladder(world: World) -> None:
-    season_id = in_finals(world, 3, "round-robin matches=2")
-    world.play_all(higher_wins)
-    world.settle()
-    assert ranks(world, season_id) == [(3, 1), (2, 2), (1, 3)]
-
-
-def test_a_bot_that_is_taken_out_leaves_its_place_to_the_next(world: World) -> None:
-    season_id = in_finals(world, 4, "round-robin matches=2 keep=2", "round-robin matches=2")
-    made = world.tick()
-    world.write(absence.disqualify, world.boss, season_id, 1, "it cheats")
-    world.play_left(made, lower_wins)
-    world.play_all(lower_wins)
-    world.settle()
-    first, second = stages(world)
-    assert field(world, second.id) == [2, 3]
-    assert first.state is second.state is ContestState.DONE
-    assert ranks(world, season_id) == [(2, 1), (3, 2), (4, 3)]
 
 
 def test_a_bot_that_was_taken_out_of_a_stage_does_not_come_back_to_it(world: World) -> None:
@@ -154,24 +133,6 @@ def test_two_schedulers_begin_a_stage_once(world: World) -> None:
     season_id = in_finals(world, 4, "round-robin keep=2", "knockout")
     world.at_once(lambda session: go_on(session, season_id), lambda session: go_on(session, season_id))
     assert (len(stages(world)), len(pairings(world, 1))) == (1, 6)
-
-
-def test_a_scheduler_that_dies_between_two_stages_leaves_nothing_half_done(world: World) -> None:
-    season_id = in_finals(world, 4, "round-robin keep=2", "knockout")
-    while len(made := world.tick()) > 0 and len(stages(world)) == 1:
-        jobs = [world.claimed(series_id) for series_id in made]
-        for job in jobs:
-            assert world.finish(job, lower_wins)
-
-        def dies(session: Session) -> None:
-            go_on(session, season_id)
-            raise ZeroDivisionError
-
-        world.refused(ZeroDivisionError, dies)
-    assert [row.state for row in stages(world)] == [ContestState.DONE, ContestState.RUNNING]
-    world.play(made, lower_wins)
-    world.play_all(lower_wins)
-    assert finals_places(world)[1] == 1
 
 
 def test_a_ruling_after_the_stages_changes_ratings_and_no_place(world: World) -> None:

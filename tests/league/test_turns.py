@@ -9,7 +9,7 @@ from datetime import timedelta
 from sqlmodel import select
 
 from deadheat.league.database import now
-from deadheat.league.jobs import Failure, Host, SeriesJob
+from deadheat.league.jobs import Failure, SeriesJob
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.series.planning import Table, add_series
 from deadheat.league.service.series.turns import HEAD_STARTS, claim_next_series
@@ -189,13 +189,6 @@ def test_rotations_of_deals_are_played_in_turns_with_other_tables(world: World) 
     with world.db.reading() as session:
         expected = sorted(ids, key=lambda series_id: session.get_one(Series, series_id).precedence)
     assert [play(world, series_id) for series_id in reversed(ids)] == expected
-
-
-def test_a_machine_that_may_not_judge_is_given_nothing(world: World) -> None:
-    world.season(2)
-    (series_id,) = planned(world, Precedence.ORDINARY)
-    world.host = Host("another", "never checked")
-    assert claim(world, series_id) is None
 
 
 def test_workers_that_ask_at_once_get_a_series_each(world: World) -> None:

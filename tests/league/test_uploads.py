@@ -94,18 +94,6 @@ def test_an_hour_after_the_first_upload_the_next_is_taken(limited: World) -> Non
     limited.upload(owner, bot_id)
 
 
-def test_a_bot_has_only_so_many_versions_a_day(limited: World) -> None:
-    owner, bot_id = limited.bot()
-    for _ in range(3):
-        limited.clock.turn(3600)
-        limited.upload(owner, bot_id)
-    with pytest.raises(errors.OverQuota, match="versions of one bot: the limit is 4 a day") as caught:
-        limited.upload(owner, bot_id)
-    assert caught.value.retry_after_seconds == 21 * 3600
-    _, other = limited.bot(owner=owner)  # another bot of the same owner has its own quota
-    assert other != bot_id
-
-
 def test_a_season_may_be_stricter_for_those_who_take_part(limited: World) -> None:
     season_id = limited.season(0, versions_per_day=1, uploads_per_hour=2)
     owner, bot_id = limited.bot()

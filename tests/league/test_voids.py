@@ -8,9 +8,8 @@ from sqlmodel import select
 from deadheat.league.errors import BadSetting, NotAllowed, Unsettled, WrongState
 from deadheat.league.jobs import Failure, Host, SeriesJob
 from deadheat.league.records.rulings import VersionVoids
-from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.rankings import standings
-from deadheat.league.service.rulings.rulings import decide_match, held_matches, leave_match, rejudge_match, void_match
+from deadheat.league.service.rulings.rulings import decide_match, held_matches, leave_match, void_match
 from deadheat.league.service.series.carrying_out import claim_series, finish_series
 from deadheat.league.service.series.hosts import due_check, host_arrives, host_seen, record_check
 from deadheat.league.service.series.turns import turn_away_series
@@ -72,14 +71,6 @@ def test_what_was_played_before_a_void_match_counts_and_the_rest_is_played_with_
     assert states(world) == ["done"] * 3
     lines = world.read(match_detail, second.match_id).attempts
     assert [(line.cause, line.seed_number) for line in lines] == [("host-memory", 1), ("played", 2)]
-
-
-def test_a_failure_of_the_whole_series_changes_the_dice_of_every_match_that_is_left(world: World) -> None:
-    job = begun(world)
-    assert world.write(finish_series, job, "w1", [won(job.matches[0])], Failure("engine", "it went away"))
-    world.write(record_check, world.host, {}, (), 0)
-    assert [match.attempt for match in world.claimed(job.series_id).matches] == [2, 2]
-    assert world.rows(ALL)[0].attempt == 1
 
 
 def test_another_machine_plays_what_one_has_failed_at_if_one_is_there(world: World) -> None:
@@ -151,15 +142,6 @@ def test_a_held_match_is_listed_with_everything_that_happened_to_it(world: World
         world.read(held_matches, world.author())
 
 
-def test_played_again_it_is_another_match_with_dice_of_its_own(world: World) -> None:
-    again = world.write(rejudge_match, world.boss, held(world), "the machine was full")
-    job = world.claimed(world.enqueued())
-    assert [(match.match_id, match.attempt) for match in job.matches] == [(again, 1)]
-    assert job.matches[0].seed != world.rows(ALL)[0].seed
-    assert world.finish(job)
-    assert states(world) == ["abandoned", "done"]
-
-
 def test_decided_against_a_seat_it_counts_like_a_forfeit(world: World) -> None:
     match_id = held(world)
     world.refused(BadSetting, decide_match, world.boss, match_id, 2, "no such seat")
@@ -173,15 +155,6 @@ def test_decided_against_a_seat_it_counts_like_a_forfeit(world: World) -> None:
         assert standings.leaderboard(session, match.season_id).standings["totals"]["rated"] == 1
         assert void_match(session, world.boss, match_id, "too harsh")
     world.refused(WrongState, leave_match, world.boss, match_id, "it is decided")
-
-
-def test_left_unplayed_it_counts_for_nobody_and_the_reason_stands_in_the_audit_log(world: World) -> None:
-    match_id = held(world)
-    world.write(leave_match, world.boss, match_id, "nobody can tell")
-    assert states(world) == ["abandoned"]
-    left, was_held = world.read(audit_log, subject=f"match/{match_id}")
-    assert (left.action, was_held.action) == ("match-left", "match-held")
-    assert "nobody can tell" in left.data
 
 
 def test_a_season_does_not_close_silently_over_a_held_match(world: World) -> None:
@@ -203,12 +176,6 @@ def test_nothing_is_published_while_a_match_of_a_closed_season_is_held(world: Wo
     assert world.write(standings.seasons_to_publish) == []
     world.write(decide_match, world.boss, match.id, 0, "its own doing")
     assert world.write(standings.seasons_to_publish) == [match.season_id]
-
-
-def test_versions_with_equal_shares_of_the_void_attempts_are_not_flagged() -> None:
-    shares = [Share(version, 1, 100, 5) for version in range(4)]
-    assert not any(found.flagged for found in excesses(shares))
-    assert [found.expected for found in excesses(shares)] == pytest.approx([5.0] * 4)
 
 
 def test_a_version_with_nearly_all_void_attempts_is_flagged() -> None:

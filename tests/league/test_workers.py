@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from typing import Any
+
 import pytest
 from sqlmodel import Session, col, delete, select
 
 from deadheat.league.jobs import Failure, Host, SeriesJob
 from deadheat.league.records.hosts import Worker
-from deadheat.league.service.bots.bots import versions_of
+from deadheat.league.service.bots import bots
 from deadheat.league.service.rulings.closing import set_role
 from deadheat.league.service.series import carrying_out, turns
 from deadheat.league.service.series import hosts as machines
@@ -19,6 +22,8 @@ from deadheat.league.service.views.uncounted import stopped
 from deadheat.league.states import Fitness, JobState, MatchState, Role
 from deadheat.league.tables import Attempt, Match, Series, WorkerHost
 from deadheat.league.words import NoticeKind
+from tests.conftest import JUDGE_IMAGE
+from tests.league.clock import START
 from tests.league.ground import settings
 from tests.league.outcomes import forfeited, void
 from tests.league.test_asked import League
@@ -48,7 +53,6 @@ def claim(world: World, series: int, host: Host) -> SeriesJob | None:
 
 
 def claimed(world: World, series: int) -> SeriesJob:
-    """Let a worker on the world's own machine claim a series."""
     job = claim(world, series, world.host)
     assert job is not None
     return job
@@ -84,12 +88,6 @@ def test_an_unfit_machine_gets_no_series_and_a_fit_one_does(world: World, series
     assert claim(world, series, OTHER) is None
     job = claimed(world, series)
     assert (job.host, job.unfit) == (world.host, ())
-
-
-def test_an_unfit_machine_still_builds(world: World) -> None:
-    arrive(world, world.host, "Too much noise.")
-    owner, bot = world.bot()  # uploads and builds
-    assert [version.state for version in world.read(versions_of, owner, bot)] == ["ready"]
 
 
 def test_a_silent_machine_gets_no_series_until_it_reports(world: World, series: int) -> None:
@@ -255,12 +253,6 @@ def test_a_machine_of_any_name_may_become_unfit(world: World) -> None:
     assert len(told(world, admin, NoticeKind.UNFIT)) == 1
 
 
-def test_a_canary_without_an_end_has_the_machine_checked_but_not_condemned(world: World, series: int) -> None:
-    canary(world, world.host, voids=3, end=False)
-    assert claim(world, series, world.host) is not None
-    assert world.read(machines.due_check, world.host) is Fitness.FIT
-
-
 @pytest.mark.parametrize("again", [False, True])
 def test_what_was_played_while_a_machine_became_unfit_is_played_again(world: World, series: int, again: bool) -> None:
     """If `again`, a check finds the machine fit again before the series ends."""
@@ -321,13 +313,6 @@ def test_machines_that_were_not_seen_for_long_are_forgotten(world: World) -> Non
     assert world.read(machines.unfit_reasons, OTHER) != ()
 
 
-def test_series_and_voids_are_counted_by_machine(world: World, series: int) -> None:
-    job = claimed(world, series)
-    assert world.finish(job, [forfeited(match, 0) for match in job.matches])
-    found = info(world, world.host)
-    assert (found.series, found.voids) == (1, 2)
-
-
 def test_a_machine_that_is_checked_unfit_or_silent_is_named_with_the_time(world: World) -> None:
     assert world.read(stopped) == ""
     world.worked(host_arrives, world.host, "another image")
@@ -382,3 +367,30 @@ def test_bots_and_challenges_say_what_they_wait_for(world: World) -> None:
     stop = "The machine has been under check for 30 s; matches begin when it passes."
     assert world.read(waiting, league.season_id, league.rival_bot).sentence.endswith(stop)
     assert world.read(views.asked_challenge, league.author, challenge.id).waits == stop
+
+
+def document(*languages: str) -> dict[str, Any]:
+    return {"languages": [{"name": name} for name in languages]}
+
+
+def record(world: World, fingerprint: str, image: str, *languages: str) -> None:
+    world.write(bots.record_environment, fingerprint, image, document(*languages), "w1")
+
+
+def test_nobody_knows_what_no_worker_has_seen(world: World) -> None:
+    assert not world.write(bots.confirm_environment, "f1")
+    record(world, "f1", "deadheat/judge:full", "python", "java")
+    assert world.write(bots.environment) is None, "another image is another matter"
+    assert world.write(bots.installed_languages) is None
+
+
+def test_the_description_found_true_last_is_the_one_that_counts(world: World) -> None:
+    record(world, "f1", JUDGE_IMAGE, "python")
+    world.clock.turn(10)
+    record(world, "f2", JUDGE_IMAGE, "python", "java")
+    assert world.write(bots.installed_languages) == {"python", "java"}
+    world.clock.turn(10)
+    assert world.write(bots.confirm_environment, "f1")
+    found = world.write(bots.environment)
+    assert found is not None
+    assert (found.document, found.described_at) == (document("python"), START + timedelta(seconds=20))

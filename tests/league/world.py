@@ -117,5 +117,4 @@ class World(Seasons):
         self.settle_rankings()
 
     def enqueued(self) -> list[int]:
-        """Sweep, and return the series that this enqueues."""
         return self.write(sweep)[SERIES]

@@ -50,7 +50,6 @@ SMALL = Limits(memory_bytes=128 * 2**20, processes=16, tmp_bytes=2**20, tmp_inod
 
 
 def python(folder: Path, code: str) -> Program:
-    """Write a program below the folder."""
     program = folder / f"program-{abs(hash(code))}"
     program.mkdir(exist_ok=True)
     (program / "main.py").write_text(code)
@@ -74,7 +73,6 @@ def stops_unless_asked(box: Box, cpu_ns: Callable[[], int]) -> None:
 
 
 def asker(box: Box, limit_ns: int = 20 * NS_PER_S) -> Callable[[str], Reply]:
-    """Start a box; return what sends it a prompt."""
     transport = PipeTransport([box.start()])
     return lambda line: transport.exchange([Message(0, line, limit_ns)])[0]
 
@@ -97,7 +95,6 @@ def stop(box: Box, grace_ns: int = NS_PER_S) -> Exit:
 
 
 def leader_of(room: Room) -> int:
-    """Return the process id of a room's bot on this host."""
     assert room._meter is not None
     return int(Path(f"/proc/self/fd/{room._meter._leader}").readlink().parts[2])
 

@@ -28,7 +28,6 @@ def inspect(data: bytes, bounds: Bounds | None = None) -> tuple[tuple[str, ...],
 
 
 def refused(data: bytes, bounds: Bounds | None = None) -> str:
-    """Return the reason of a refusal, whose detail is a sentence."""
     with pytest.raises(BadArchive) as caught:
         inspect(data, bounds)
     assert caught.value.detail.endswith(".")

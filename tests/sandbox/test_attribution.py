@@ -327,7 +327,6 @@ def _verdict(
 
 @contextlib.contextmanager
 def frozen(tmp_path: Path) -> Iterator[None]:
-    """Pause the container, as an operator may."""
     client = docker.APIClient(version="auto")
     (ours,) = [c["Id"] for c in client.containers() if str(tmp_path) in c["Labels"].get(LABEL, "")]
     insist(lambda: client.pause(ours))

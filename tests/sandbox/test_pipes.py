@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
@@ -23,8 +23,6 @@ from deadheat.sandbox.attribution import Counters
 from deadheat.sandbox.box import Channel, Limits, Meter, Program
 from deadheat.sandbox.local import LocalSandbox
 from deadheat.sandbox.pipes import LOOK_NS, InTurn, PipeTransport
-
-T = TypeVar("T")
 
 LIMIT_NS = 300 * NS_PER_MS
 SETTLES_SECONDS = 60

@@ -228,7 +228,7 @@ def test_a_room_that_cannot_be_made_is_told_in_a_sentence_and_the_next_has_anoth
 ) -> None:
     box, beside = opened(Limits(tmp_bytes=-1)), opened()
     ask = inside(beside)
-    with pytest.raises(SandboxError, match=r"no room could be made: /tmp: Invalid argument") as caught:
+    with pytest.raises(SandboxError, match="no room could be made: /tmp") as caught:
         box.start()
     assert caught.value.cause == "container-died"
     assert ask("1 + 1") == "2", "a room that is there goes on"
@@ -390,7 +390,7 @@ def test_a_maker_that_does_not_answer_is_our_failure_and_is_replaced(opened: Ope
     os.kill(maker, signal.SIGSTOP)
     monkeypatch.setattr(rooms, "ACK_TIMEOUT_S", 1)
     monkeypatch.setattr(containers, "ACK_TIMEOUT_S", 1)  # nor does it end by itself
-    with pytest.raises(SandboxError, match="no room could be made: timed out") as caught:
+    with pytest.raises(SandboxError, match="no room could be made: timed") as caught:
         box.start()
     assert caught.value.cause == "container-stuck"
     box.close()

@@ -24,7 +24,6 @@ LOCKED = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)", re.MULTILINE)
 
 
 def locked(text: str) -> set[str]:
-    """Return the names in a lock file."""
     return {_plain(name) for name, _ in LOCKED.findall(text)}
 
 

@@ -33,7 +33,6 @@ class Line:
     shows: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def status(self, role: str) -> str:
-        """Return the status that `role` gets."""
         words = [word.rpartition("=") for word in self.statuses.split()]
         said = {name or ROLES[:2][place]: status for place, (name, _, status) in enumerate(words)}
         assert said.keys() <= {*ROLES}, self.statuses

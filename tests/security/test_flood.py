@@ -79,7 +79,6 @@ def league(tmp_path_factory: pytest.TempPathFactory) -> Iterator[League]:
 
 @contextmanager
 def server(folder: Path) -> Iterator[int]:
-    """Run `deadheat api` on a free port."""
     port = free_port()
     environment = {**os.environ, **GENEROUS, "DEADHEAT_DATA_DIR": str(folder), "DEADHEAT_PORT": str(port)}
     command = [sys.executable, "-m", "deadheat.cli.main", "api"]

@@ -132,7 +132,6 @@ def test_redis_learns_no_address_and_no_name(redis_url: str) -> None:
 
 
 def keys(client: Redis) -> set[tuple[str, str]]:
-    """Return the kind and the name of each count."""
     found = [re.fullmatch(r"LIMITS:\{(.+)/(\d+)/(\d+)/(\w+)\}.*", key.decode()) for key in client.scan_iter()]
     return {(kind, name) for one in found if one for kind, _, name in [one[1].partition("/")]}
 

@@ -31,7 +31,6 @@ def stage() -> Stage:
 
 
 def wrong(seeds: range) -> dict[int, list[str]]:
-    """Run the storms; return the mistakes found, by seed."""
     logging.disable(logging.CRITICAL)  # a storm logs a lot
     gc.collect()  # collecting only between storms saves a sixth of the time
     gc.freeze()

@@ -66,7 +66,6 @@ class Arena:
         """Close nothing, because nothing is open."""
 
     def open(self) -> None:
-        """Take some time."""
         self.simulator.pause(0.5)
 
     def play(
@@ -192,12 +191,10 @@ class SimulatedContext:
 
     @property
     def host(self) -> Host:
-        """Return the machine of the process that asks."""
         return self._simulator.process.host
 
     @property
     def worker(self) -> str:
-        """Return the name of the process that asks."""
         return self._simulator.process.name
 
     @contextlib.contextmanager

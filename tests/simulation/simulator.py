@@ -186,7 +186,6 @@ class Simulator:
             tasks.refit.run()
 
     def at_rest(self) -> bool:
-        """Say whether no process is busy and nothing waits."""
         if any(process.busy for process in self.processes):
             return False
         with self.stage.database.reading() as session:
@@ -253,7 +252,6 @@ class Simulator:
         return life, row_id
 
     def enqueue(self, life: Life, row_id: int) -> None:
-        """Stand in for `workers.broker.queue.enqueue`."""
         if self.happens(self.weather.message_lost):
             return
         for _ in range(2 if self.happens(self.weather.message_doubled) else 1):
@@ -333,7 +331,6 @@ class Simulator:
         return int(self.clock().timestamp()) * 1_000_000_000
 
     def look(self) -> None:
-        """Stand in for `workers.stopping.look`."""
         if self.happens(self.weather.told_to_end):
             raise stopping.Stopping
 

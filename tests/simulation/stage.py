@@ -113,7 +113,6 @@ class Stage:
         return league
 
     def clock(self) -> datetime:
-        """Return the time according to the present process."""
         return self.now.clock()
 
     def entropy(self, count: int) -> bytes:

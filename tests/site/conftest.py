@@ -43,8 +43,6 @@ PHONE: ViewportSize = {"width": 360, "height": 780}
 
 
 class League:
-    """A furnished league at an address."""
-
     def __init__(self, site: Site, matches: dict[str, int], url: str) -> None:
         self.site, self.matches, self.url = site, matches, url
 

@@ -21,7 +21,6 @@ MARGIN = 12
 
 
 def main(address: str = "http://127.0.0.1:8080/seasons/1", file: str = str(FILE)) -> None:
-    """Take the picture."""
     assert CHROMIUM is not None, "no Chromium is installed (Debian: chromium-headless-shell)"
     with sync_playwright() as playwright, launched(playwright, CHROMIUM) as browser:
         page = browser.new_page(viewport=WIDE, color_scheme="light")

@@ -40,7 +40,6 @@ TO_LAB = np.array([[0.21045, 0.79362, -0.00407], [1.97800, -2.42859, 0.45059], [
 
 
 def palette(dark: bool) -> Mapping[str, str]:
-    """Return the style sheet's colours by name."""
     light, after = (SITE / "static" / "site.css").read_text().split("@media (prefers-color-scheme: dark)", 1)
     named = re.compile(r"--([a-z0-9-]+): (#[0-9a-f]{6})")
     return dict(named.findall(light)) | (dict(named.findall(after.split("\n}\n")[0])) if dark else {})

@@ -70,7 +70,6 @@ class Everything(League):
         return [*pages, f"/contests/{evaluation.id}", f"/authors/{first.author}"]
 
     def signed_in(self, role: str) -> StorageState | None:
-        """Return the browser storage of somebody with this role."""
         if role == "anonymous":
             return None
         with self.site.world.db.reading() as session:

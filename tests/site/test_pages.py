@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import re
 import struct
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, ViewportSize, expect
-from sqlmodel import col, select
+from playwright.sync_api import Dialog, Page, ViewportSize, expect
+from sqlmodel import col, select, update
 
 from deadheat.api.pages import home, live
 from deadheat.api.services import Bodies
 from deadheat.league.service.rankings.standings import refit
+from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.states import JobState
-from deadheat.league.tables import Series
+from deadheat.league.tables import Bot, Ending, Participant, Series
+from tests.cli.test_season import example, house_bots
 from tests.site.conftest import PHONE, WIDE, League, Open, keeps_out, signed_in_as
 from tests.site.picture import take
 from tests.site.test_play import signed_in
+from tests.site.test_story import drops
 
 
 @pytest.mark.parametrize("context", [{}, {"viewport": PHONE}], ids=["wide", "phone"])
@@ -42,14 +46,6 @@ def test_a_reader_sees_the_leaderboard_move_and_keeps_the_place(visit: Open, lea
     assert focused, "who reads by keyboard is not thrown back to the top"
 
 
-def test_the_leaderboard_is_searched_without_scripts(visit: Open) -> None:
-    page = visit("/seasons/1", java_script_enabled=False)
-    page.get_by_role("searchbox").fill("COUNTER")
-    page.get_by_role("button", name="Show").click()
-    expect(page.locator("#board table.board tbody tr")).to_have_count(1)
-    expect(page.locator("#board table.board tbody th")).to_contain_text("counter")
-
-
 def test_from_a_name_to_its_faults_by_links_alone(visit: Open) -> None:
     page = visit("/", java_script_enabled=False)
     page.get_by_role("link", name="yacht-auction-forfeit").click()
@@ -60,7 +56,6 @@ def test_from_a_name_to_its_faults_by_links_alone(visit: Open) -> None:
 
 
 def play_a_series(league: League, season_id: int) -> None:
-    """Play a series that somebody wins, and rank the season."""
     world = league.site.world
     world.tick()
     with world.db.reading() as session:
@@ -170,3 +165,171 @@ def test_without_scripts_it_leads_to_the_account_all_the_same(visit: Open, leagu
     expect(page.locator("#who")).to_have_text("Sign in")
     page.locator("#who").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("unscripted")
+
+
+COUNTS = """() => {
+    window.sent = 0;
+    XMLHttpRequest.prototype.send = () => { window.sent += 1; };
+}"""
+
+
+def test_an_organiser_decides_about_an_entry_by_either_button(visit: Open, league: League) -> None:
+    page = visit("/desk/seasons/6", storage_state=signed_in_as(league, league.site.world.boss.id))
+    assert keeps_out(page) == []
+    row = page.get_by_role("region", name="Entries").get_by_role("row").nth(1)
+    asked: list[str] = []
+
+    def answer(dialog: Dialog) -> None:
+        asked.append(dialog.message)
+        dialog.accept()
+
+    page.on("dialog", answer)
+    for button, state in (("Withdraw", "withdrawn"), ("Disqualify", "disqualified"), ("Reinstate", "yes")):
+        row.get_by_role("textbox").fill(f"{button} it.")
+        row.get_by_role("button", name=button).click()
+        expect(row).to_contain_text(state)
+        assert asked.pop().startswith(f"{button} "), "each is asked about"
+        expect(page.get_by_role("status")).to_contain_text("The bot was")
+        expect(page).not_to_have_url(re.compile("done="))  # it is said once
+    assert keeps_out(page) == []
+
+
+def test_what_is_wrong_is_in_sight_and_has_the_focus(visit: Open, league: League) -> None:
+    page = visit("/desk/seasons/new", storage_state=signed_in_as(league, league.site.world.boss.id), viewport=PHONE)
+    page.get_by_label("Name").fill("Wrong")
+    page.get_by_label("How many qualify").fill("2")
+    page.evaluate("document.querySelector('#season-finals_top').min = ''")
+    page.get_by_label("How many qualify").fill("1")
+    page.get_by_role("button", name="Create season").click()
+    wrong = page.locator("#season-finals_top[aria-invalid]")
+    expect(wrong).to_be_focused()
+    expect(wrong).to_be_in_viewport()
+
+
+def test_a_file_dropped_while_another_is_on_its_way_is_not_sent(visit: Open, league: League) -> None:
+    owner, bot_id = league.site.world.bot()
+    page = visit(f"/bots/{bot_id}/upload", storage_state=signed_in_as(league, owner.id))
+    page.evaluate(COUNTS)
+    for _ in range(2):
+        drops(page, "bot.py", b"print()")
+        assert page.evaluate("window.sent") == 1
+    expect(page.get_by_role("button", name="Upload")).to_be_disabled()
+
+
+def test_a_season_is_previewed_from_a_file_and_made(visit: Open, league: League) -> None:
+    house_bots(league.site.world)
+    page = visit("/desk/season-file", storage_state=signed_in_as(league, league.site.world.boss.id), viewport=PHONE)
+    page.get_by_label("A file (TOML)").set_input_files(
+        {"name": "contest.toml", "mimeType": "application/toml", "buffer": example().encode()}
+    )
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_role("region", name="Timetable")).to_contain_text("2027-08-01 15:00 KST")
+    assert keeps_out(page) == []
+    page.get_by_role("button", name="Create the season").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Code Battle 2027")
+    page.get_by_role("link", name="the season as a file").click()
+    page.get_by_role("textbox").fill("[season]\nname = 'x'\n[finals]\nfinals_tops = 8\n")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_role("alert")).to_contain_text(
+        "finals.finals_tops: there is no such key; did you mean finals_top."
+    )
+    assert keeps_out(page) == []
+
+
+def test_a_seasons_dates_are_chosen_in_the_readers_time_and_sent_in_utc(visit: Open, league: League) -> None:
+    boss = signed_in_as(league, league.site.world.boss.id)
+    page = visit("/desk/seasons/new", storage_state=boss, timezone_id="Asia/Seoul")
+    expect(page.get_by_text("Dates, in your time (Asia/Seoul)")).to_be_visible()
+    page.get_by_label("Name").fill("Seoul")
+    page.get_by_label("Opens", exact=True).fill("2030-01-02T09:30:00")
+    page.get_by_role("button", name="Create season").click()
+    page.wait_for_url(re.compile(r"/desk/seasons/\d+"))
+    season = league.site.world.read(season_info, int(re.findall(r"/seasons/(\d+)", page.url)[0]))
+    assert season.opens_at == datetime(2030, 1, 2, 0, 30, tzinfo=UTC)
+    expect(page.locator("#settings-opens_at, #season-opens_at, [id$=opens_at]").first).to_have_value("2030-01-02T09:30")
+
+
+FORFEITS = ("yacht-auction-forfeit", "betris-large-bank")
+SEATS = {
+    "yacht-auction-forfeit": (0, "malformed"),
+    "betris-large-bank": (0, "timeout"),
+    "betris-large": (0, ""),
+    "liars-dice": (1, ""),
+    "yacht-auction": (0, ""),
+}
+"""The seat whose owner looks, and the fault by which it lost, by transcript."""
+
+HOSTILE = "\x1b[31mred\x1b[0m \u202etxt.exe <script>document.title='taken'</script>\n"
+
+
+def opened(visit: Open, league: League, name: str, **arguments: object) -> Page:
+    """Follow links from a match to the page that only the owner of the seat sees."""
+    match_id, (seat, _) = league.matches[name], SEATS[name]
+    with league.site.world.db.transaction() as session:
+        mine = (Participant.match_id == match_id, Participant.seat == seat)
+        owner = session.exec(select(Bot.owner_id).join(Participant, col(Participant.bot_id) == Bot.id).where(*mine))
+        user_id = owner.one()
+    page = visit(f"/matches/{match_id}", storage_state=signed_in_as(league, user_id), **arguments)
+    if arguments.get("java_script_enabled", True):
+        page.locator("#replay .stage > *").first.wait_for()  # it pushes the link down
+    page.get_by_role("link", name="what your bot wrote to stderr").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text(f"Your bot in match {match_id}")
+    return page
+
+
+def test_a_match_leads_its_signed_in_authors_to_why_they_lost(visit: Open, league: League) -> None:
+    page = opened(visit, league, "yacht-auction-forfeit")
+    page.wait_for_load_state()  # by then the browser knows the author's bots
+    page.goto(f"/matches/{league.matches['yacht-auction-forfeit']}")
+    page.locator(".matchhead").get_by_role("link", name="Your bot lost: see why").click()
+    expect(page.locator(".faultbox")).to_contain_text("malformed")
+
+
+@pytest.mark.parametrize("name", FORFEITS)
+def test_a_fault_leads_to_its_move(visit: Open, league: League, name: str) -> None:
+    page = opened(visit, league, name)
+    assert keeps_out(page) == []
+    expect(page.get_by_role("region", name="Stderr of seat")).to_have_text(f"stderr of seat {SEATS[name][0]}")
+    expect(page.locator(".faultbox")).to_contain_text(SEATS[name][1])
+    expect(page.get_by_role("region", name="Last lines").locator("tbody tr").last).to_contain_text("bot")
+    page.get_by_role("link", name="See it in the replay").click()
+    expect(page.locator("#replay .words.fault")).to_contain_text(f"fails by {SEATS[name][1]}")
+
+
+def test_a_loss_without_a_fault_leads_to_the_last_move(visit: Open, league: League) -> None:
+    page = opened(visit, league, "liars-dice")
+    assert keeps_out(page) == []
+    page.get_by_role("link", name="The end of the replay").click()
+    expect(page.locator("#replay .words")).to_have_text("expert wins.")
+
+
+@pytest.mark.parametrize("scripts", [False, True], ids=["without scripts", "with scripts"])
+def test_hostile_stderr_is_text(visit: Open, league: League, scripts: bool) -> None:
+    with league.site.world.db.transaction() as session:
+        ours = col(Ending.match_id) == league.matches["betris-large"]
+        session.exec(update(Ending).where(ours).values(stderr=HOSTILE))
+    page = opened(visit, league, "betris-large", java_script_enabled=scripts)
+    expect(page.get_by_role("region", name="Stderr of seat")).to_contain_text(r"\x1b[31mred\x1b[0m \u202etxt")
+    expect(page.locator("main script")).to_have_count(0)
+    assert "taken" not in page.title()
+
+
+NOTES = "hello\n# note 3: they bid low\n# note without a place\n# note 3: so do I\n"
+
+
+def test_notes_of_ones_bot_stand_beside_the_move_and_nowhere_else(visit: Open, league: League) -> None:
+    match_id = league.matches["yacht-auction"]
+    with league.site.world.db.transaction() as session:
+        session.exec(update(Ending).where(col(Ending.match_id) == match_id, col(Ending.seat) == 0).values(stderr=NOTES))
+    page = opened(visit, league, "yacht-auction")
+    page.get_by_text("3 notes of seat 1").click()
+    links = page.get_by_role("region", name="Notes of seat 1").get_by_role("link")
+    expect(links).to_have_count(2)
+    links.first.click()
+    expect(page.locator("#replay .noted")).to_have_text("they bid low\nso do I")
+    expect(page.locator("#replay .words")).to_contain_text("expert")
+    page.get_by_role("button", name="First move").click()
+    expect(page.locator("#replay .noted")).to_have_text("")
+    assert keeps_out(page) == []
+    for path in (f"/matches/{match_id}", f"/v1/matches/{match_id}/replay", f"/matches/{match_id}/embed"):
+        assert "they bid low" not in league.site.client.get(path).text

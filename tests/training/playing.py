@@ -23,7 +23,6 @@ def plain(name: str, seats: int = 2) -> Environment:
 
 
 def legal(env: Environment) -> list[int]:
-    """List the legal actions of the agent to move."""
     found: list[int] = np.flatnonzero(env.observe(env.agent_selection)["action_mask"]).tolist()
     return found
 

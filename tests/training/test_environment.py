@@ -264,7 +264,7 @@ def test_a_seed_gives_the_dice_of_the_command_and_later_matches_others() -> None
 
 
 def test_only_games_that_exist_can_be_asked_for() -> None:
-    with pytest.raises(ValueError, match="no game to train for is called 'chess'"):
+    with pytest.raises(ValueError, match="no game to train"):
         deadheat.env("chess")
     with pytest.raises(ValueError, match="2 to 6 seats, not 7"):
         deadheat.env("liars-dice", 7)

@@ -22,7 +22,6 @@ class BuildingWorld(WorkingWorld):
     """A league with a real builder."""
 
     def add(self, filename: str, content: bytes, game: str = GAME) -> int:
-        """Upload a first version of a new bot."""
         owner = self.author()
         sha256 = hashlib.sha256(content).hexdigest()
         upload = accept(io.BytesIO(content), filename, sha256, self.settings, self.context.blobs)
@@ -40,7 +39,6 @@ class BuildingWorld(WorkingWorld):
         return self.built_version(version_id)
 
     def causes(self, version_id: int) -> list[str]:
-        """Return the causes of failed attempts at a build, in order."""
         with self.db.reading() as session:
             of_version = col(Attempt.version_id) == version_id
             return list(session.exec(select(Attempt.cause).where(of_version).order_by(col(Attempt.id))).all())
@@ -51,7 +49,6 @@ class BuildingWorld(WorkingWorld):
 
 
 def zipped(files: Mapping[str, str]) -> bytes:
-    """Make a zip of these texts."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, text in files.items():
@@ -60,6 +57,5 @@ def zipped(files: Mapping[str, str]) -> bytes:
 
 
 def sources(folder: Path) -> dict[str, str]:
-    """Read a bot's folder as the texts of its files by path."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     return {path.relative_to(folder).as_posix(): path.read_text() for path in paths}

@@ -39,7 +39,6 @@ class WorkingWorld(World):
         self.context.__dict__["database"] = self.work  # with the world's clock, and a worker's role
 
     def transcript(self, sha256: str | None) -> Transcript:
-        """Read a stored transcript, which must be there."""
         return decode(self.context.blobs.get(str(sha256), MAX_TRANSCRIPT_BYTES))
 
     def left_behind(self) -> list[Path]:
@@ -64,7 +63,6 @@ class PlayingWorld(WorkingWorld):
         assert self.write(finish_build, self.building(version_id), outcome)
 
     def queued(self, length: int = 1) -> int:
-        """Plan one series of so many matches in a new season."""
         self.season(series_length=length, games_per_pair=length)
         (series_id,) = self.tick()
         return series_id
@@ -79,13 +77,11 @@ class PlayingWorld(WorkingWorld):
             return list(session.exec(of_series.order_by(col(Attempt.id))))
 
     def machine(self) -> Worker:
-        """Return what the league knows about the only machine."""
         (found,) = self.read(hosts)
         return found
 
 
 def packed(folder: Path) -> bytes:
-    """Pack a folder's files as a built program."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         for path in sorted(folder.iterdir()):

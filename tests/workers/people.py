@@ -21,7 +21,6 @@ from deadheat.league.states import UNFINISHED
 
 
 def move(table: Table) -> str:
-    """Return a move that the rules accept."""
     assert table.prompt is not None and table.match is not None
     command, *rest = table.prompt.split(" ")
     match command:

@@ -137,7 +137,6 @@ for line in sys.stdin:
 
 
 def trial(world: BuildingWorld, version_id: int) -> Transcript:
-    """Read the last qualification match."""
     return world.transcript(world.built_version(version_id).trial_sha256)
 
 

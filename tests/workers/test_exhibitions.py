@@ -61,7 +61,6 @@ def seated(world: PlayingWorld, game: str = "yacht-auction", opponents: int = 1,
 
 
 def played(world: PlayingWorld, person: Person, exhibition_id: int, think=lambda _: True) -> AtTheTable:
-    """Let a worker and that person play the match."""
     with AtTheTable(world.db, person, exhibition_id, think) as there:
         play_exhibition(world.context, exhibition_id)
     return there
@@ -131,20 +130,6 @@ def test_a_person_plays_to_the_end_in_any_seat_and_the_transcript_verifies(
     assert shown == ({seat} if game == "liars-dice" else set()), "nobody else's secrets"
     assert all(prompt.reply.elapsed_ns == 0 for prompt in record.prompts() if prompt.message.seat == found.seat)
     assert world.left_behind() == []
-
-
-def test_who_resigns_has_lost(world: PlayingWorld) -> None:
-    person, exhibition_id = seated(world)
-
-    def leave(table: Table) -> bool:
-        if table.turn == 3:
-            world.write(exhibitions.resign, person, exhibition_id)
-        return table.turn < 3
-
-    played(world, person, exhibition_id, leave)
-    found = info(world, exhibition_id)
-    assert (found.ranks, found.fault) == ((1, 2), Fault.EXITED)
-    replay(GAMES[found.game], transcript(world, exhibition_id))
 
 
 def test_who_resigns_while_bots_are_at_work_is_free_before_they_answer(world: PlayingWorld, monkeypatch) -> None:
@@ -229,17 +214,6 @@ def test_a_void_attempt_begins_again_and_asks_nothing_twice(world: PlayingWorld,
     kept = [line for _, line in ada.moves]
     assert said_by(record, 1) == ["OK", *kept], "what was answered was not asked again, even if it was not heard yet"
     replay(GAMES[found.game], record)
-
-
-def test_a_match_that_always_fails_is_given_up_after_as_many_voids_as_one_of_bots(
-    world: PlayingWorld, monkeypatch
-) -> None:
-    _, exhibition_id = seated(world)
-    fail(monkeypatch, "host-starved")
-    play_exhibition(world.context, exhibition_id)
-    found = info(world, exhibition_id)
-    assert (found.state, found.cause) == (JobState.ABANDONED, "host-starved")
-    assert found.voids == world.settings.match_attempts - 1, "the last one ended it"
 
 
 def test_a_worker_that_is_stopped_hands_the_match_to_another_which_asks_nothing_twice(world: PlayingWorld) -> None:
@@ -346,14 +320,6 @@ def test_who_waits_for_a_slot_for_a_match_that_is_lost_stops_waiting(world: Play
         pytest.fail("there is no slot")
 
 
-def test_a_second_message_does_nothing(world: PlayingWorld) -> None:
-    person, exhibition_id = seated(world)
-    played(world, person, exhibition_id)
-    before = world.row(Exhibition, exhibition_id).model_dump()
-    play_exhibition(world.context, exhibition_id)
-    assert before["state"] is JobState.DONE and world.row(Exhibition, exhibition_id).model_dump() == before
-
-
 @pytest.mark.parametrize("game", ["yacht-auction", "betris-large", "liars-dice"])
 def test_once_it_is_over_the_strongest_house_bot_says_what_it_would_have_done(world: PlayingWorld, game: str) -> None:
     person, exhibition_id = seated(world, game)
@@ -414,3 +380,14 @@ def test_a_worker_that_must_stop_leaves_the_advice_to_another_one(world: Playing
     world.clock.turn(LEASE.total_seconds() + 1)
     give_advice(world.context, exhibition_id)
     assert info(world, exhibition_id).advice_sha256 is not None
+
+
+def test_a_match_that_always_fails_is_given_up_after_as_many_voids_as_one_of_bots(
+    world: PlayingWorld, monkeypatch
+) -> None:
+    _, exhibition_id = seated(world)
+    fail(monkeypatch, "host-starved")
+    play_exhibition(world.context, exhibition_id)
+    found = info(world, exhibition_id)
+    assert (found.state, found.cause) == (JobState.ABANDONED, "host-starved")
+    assert found.voids == world.settings.match_attempts - 1, "the last one ended it"

@@ -22,7 +22,7 @@ from sqlmodel import delete
 from deadheat.cli.operator.doctor import _end_fitness
 from deadheat.league.config import HEARTBEAT_SECONDS
 from deadheat.league.jobs import Host
-from deadheat.league.service.series.hosts import DOUBT_SECONDS, RECHECK_SECONDS, record_canary, record_check
+from deadheat.league.service.series.hosts import DOUBT_SECONDS, RECHECK_SECONDS, record_check
 from deadheat.league.states import Fitness
 from deadheat.league.tables import WorkerHost
 from deadheat.sandbox.box import SandboxError
@@ -168,17 +168,6 @@ def test_a_fit_machine_whose_check_was_mostly_void_plays_on_and_is_checked_soon(
             assert "most of them" in said, "operators see it"
     watching.look()
     assert asked == [QUICK_ROUNDS] * 3 and world.machine().remarks == ()
-
-
-def test_a_canary_that_went_wrong_is_followed_by_a_thorough_check(world: PlayingWorld, monkeypatch) -> None:
-    asked = finds(monkeypatch, GOOD)
-    world.write(record_canary, world.host, 0, [{"told": "for the test"}], 0)
-    Keeper(world.context).look()
-    assert asked == []
-    world.clock.turn(RECHECK_SECONDS)
-    Keeper(world.context).look()
-    assert asked == [FULL_ROUNDS]
-    assert world.machine().judges
 
 
 def test_a_machine_without_an_engine_is_unfit_and_says_so(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,8 @@ import pytest
 
 from deadheat.engine.core import NS_PER_S, Message, Reply
 from deadheat.engine.games.folder import bots_of
+from deadheat.league.service.bots import bots
+from deadheat.league.service.bots.bots import installed_languages
 from deadheat.league.states import VersionState
 from deadheat.sandbox import arena
 from deadheat.sandbox.archive import extract_program
@@ -25,8 +27,12 @@ from deadheat.sandbox.images import own_image
 from deadheat.sandbox.languages import LANGUAGES, detect
 from deadheat.sandbox.local import LocalSandbox
 from deadheat.sandbox.pipes import PipeTransport
+from deadheat.workers import environment
+from deadheat.workers.context import Context
+from deadheat.workers.environment import describe_environment
 from tests.league.ground import settings
 from tests.league.people import GAME
+from tests.league.world import World
 from tests.workers.building import BuildingWorld, sources, zipped
 
 FULL_IMAGE = own_image("deadheat/judge:full")
@@ -142,3 +148,28 @@ def test_a_host_without_the_language_says_what_it_lacks(tmp_path: Path) -> None:
     exotic = replace(LANGUAGES["java"], tools=("no-such-compiler",))
     with pytest.raises(BuildFailed, match=r"Java is not installed here \(no-such-compiler\)"):
         build(LocalSandbox(), tmp_path, exotic)
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> Iterator[Context]:
+    world = World(settings(tmp_path))
+    made = Context(world.settings)
+    made.__dict__["database"] = world.db
+    yield made
+    world.close()
+
+
+@pytest.mark.containers
+def test_an_image_is_described_once_and_then_confirmed(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    describe_environment(context)
+    with context.database.reading() as session:
+        assert installed_languages(session) == {"python", "c", "cpp"}
+    monkeypatch.setattr(environment, "describe", lambda *_: 1 / 0)
+    describe_environment(context)
+
+
+def test_bots_that_nothing_confines_have_no_environment(context: Context) -> None:
+    context.settings = context.settings.model_copy(update={"sandbox": "local"})
+    describe_environment(context)
+    with context.database.reading() as session:
+        assert bots.environment(session) is None

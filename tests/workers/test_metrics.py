@@ -64,7 +64,6 @@ def test_every_cause_of_a_failure_is_foreseen() -> None:
 
 
 def series_of(season_id: int) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
-    """Return every series of that season, and its value."""
     return {
         (sample.name, frozenset(sample.labels.items())): sample.value
         for metric in REGISTRY.collect()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,24 +26,25 @@ from deadheat.engine.core import Fault, Result, TransportError
 from deadheat.engine.games import GAMES
 from deadheat.engine.replay import replay
 from deadheat.engine.transcript import Transcript
+from deadheat.engine.unfinished import Replies
 from deadheat.engine.verdicts import past_deadline
 from deadheat.league.errors import BlobsAway
 from deadheat.league.jobs import SeriesJob
 from deadheat.league.records.matches import Over
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.series import carrying_out
+from deadheat.league.service.series import live as league_live
 from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.series.hosts import record_check
 from deadheat.league.service.series.rules_played import rules_played
 from deadheat.league.service.views.timeouts import timeouts
 from deadheat.league.states import JobState, MatchState
-from deadheat.league.storage.schema import WORKER
-from deadheat.league.tables import Ending, LatencySummary, Match, Participant
+from deadheat.league.tables import Ending, LatencySummary, LiveMatch, Match, Participant
 from deadheat.sandbox.arena import Arena, Played
 from deadheat.sandbox.box import SandboxError
-from deadheat.sandbox.host.slots import Slots
-from deadheat.workers import holding, metrics, play, stopping
+from deadheat.workers import holding, live, metrics, play, stopping
 from deadheat.workers.context import Context
+from deadheat.workers.live import Broadcast
 from deadheat.workers.play import play_series
 from tests.engine.busy import on_a_busy_host, taken, with_reply
 from tests.league.people import GAME
@@ -76,13 +78,6 @@ def killed(world: PlayingWorld, series_id: int, moment: str) -> int:
     command = [sys.executable, "-m", "tests.workers.victim", str(world.settings.data_dir)]
     command += [world.clock.now.isoformat(), str(series_id), moment]
     return subprocess.run(command, cwd=Path(__file__).resolve().parents[2], timeout=120, check=False).returncode
-
-
-def fresh(world: PlayingWorld) -> Context:
-    """Make another worker's context."""
-    context = Context(world.settings)
-    context.__dict__["database"] = world.connect(WORKER)
-    return context
 
 
 def test_a_series_is_played_stored_and_finished(world: PlayingWorld) -> None:
@@ -134,15 +129,6 @@ def test_matches_are_counted_for_their_season_and_from_nothing_on(world: Playing
     assert counted("matches", outcome="played") == 3
 
 
-def test_a_second_message_for_the_same_series_does_nothing(world: PlayingWorld) -> None:
-    series_id = world.queued(3)
-    play_series(world.context, series_id)
-    before = [match.transcript_sha256 for match in matches(world, series_id)]
-    play_series(world.context, series_id)
-    assert [match.transcript_sha256 for match in matches(world, series_id)] == before
-    assert world.series(series_id).attempt == 1
-
-
 @pytest.mark.parametrize("moment", [moment for moment in MOMENTS if moment != "after the commit"])
 def test_a_worker_killed_anywhere_loses_nothing_and_nothing_is_counted_twice(world: PlayingWorld, moment: str) -> None:
     series_id = world.queued(3)
@@ -177,27 +163,6 @@ def lost_ids(world: PlayingWorld) -> list[int]:
     return list(world.write(sweep)[SERIES])
 
 
-def test_a_worker_that_was_given_up_changes_nothing_when_it_comes_back(world: PlayingWorld, monkeypatch) -> None:
-    series_id = world.queued(3)
-    store = play.store
-
-    def meanwhile_somebody_else(*arguments: Any) -> None:
-        monkeypatch.undo()
-        store(*arguments)
-        world.clock.turn(world.settings.lease_seconds + 1)
-        lost_ids(world)
-        other = fresh(world)
-        other.__dict__["slots"] = Slots(world.settings.data_dir / "another host's slots")
-        play_series(other, series_id)
-        other.database.close()
-
-    monkeypatch.setattr(play, "store", meanwhile_somebody_else)
-    play_series(world.context, series_id)
-    assert world.series(series_id).attempt == 2
-    assert_played_once(world, series_id)
-    assert world.causes(series_id) == ["lease-expired", "played", "played", "played"]
-
-
 def void(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, *tries: int, **evidence: object) -> list[int]:
     """Let these tries at matches, counted from 1, be void; return the number of the seed that each try used."""
     arena_play: Callable[..., Played] = Arena.play
@@ -211,33 +176,6 @@ def void(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, *tries: int, **ev
 
     monkeypatch.setattr(Arena, "play", failing)
     return seeds
-
-
-def test_a_void_match_is_played_again_with_other_dice_and_what_came_before_it_counts(
-    world: PlayingWorld, monkeypatch
-) -> None:
-    series_id = world.queued(3)
-    seeds = void(world, monkeypatch, 2)
-    play_series(world.context, series_id)
-    first, second, third = matches(world, series_id)
-    assert (first.state, second.state, third.state) == ("done", "scheduled", "scheduled")
-    assert world.series(series_id).state is JobState.QUEUED
-    play_series(world.context, series_id)
-    assert seeds == [1, 1, 2, 1]
-    assert world.causes(series_id) == ["host-memory", "played", "played", "played"]
-    assert matches(world, series_id)[0].transcript_sha256 == first.transcript_sha256
-    assert_played_once(world, series_id)
-
-
-def test_a_match_that_fails_twice_while_one_seat_is_to_answer_is_held(world: PlayingWorld, monkeypatch) -> None:
-    series_id = world.queued()
-    void(world, monkeypatch, 1, 2, seat=1)
-    play_series(world.context, series_id)
-    assert world.series(series_id).state is JobState.QUEUED
-    play_series(world.context, series_id)
-    (match,) = matches(world, series_id)
-    assert (match.state, match.rated, match.transcript_sha256) == (MatchState.HELD, False, None)
-    assert world.series(series_id).state is JobState.DONE and world.causes(series_id) == ["host-memory"] * 2
 
 
 def test_a_worker_that_is_stopped_in_mid_series_hands_in_what_it_has_played(world: PlayingWorld, monkeypatch) -> None:
@@ -302,18 +240,6 @@ def test_an_answer_that_was_lost_after_the_commit_doubles_nothing(world: Playing
     assert answers == [True, False]
     assert_played_once(world, series_id)
     assert world.causes(series_id) == ["played"] * 3
-
-
-def test_a_blob_store_that_is_full_or_away_costs_the_series_nothing(world: PlayingWorld, monkeypatch) -> None:
-    series_id = world.queued(3)
-    monkeypatch.setattr(type(world.context.blobs), "put", mock.Mock(side_effect=BlobsAway("no space left on device")))
-    for _ in range(carrying_out.SERIES_ATTEMPTS + 2):
-        play_series(world.context, series_id)
-        assert world.series(series_id).state is JobState.QUEUED
-    monkeypatch.undo()
-    play_series(world.context, series_id)
-    assert_played_once(world, series_id)
-    assert world.causes(series_id)[0] == "blobs-away"
 
 
 def test_for_a_full_store_nothing_is_played_and_one_line_is_logged(world: PlayingWorld, monkeypatch, caplog) -> None:
@@ -447,3 +373,100 @@ def doctored(run: Callable[..., None]) -> Callable[..., None]:
             hand_in(replace(item, played=replace(item.played, transcript=transcript)))
 
     return changed
+
+
+def test_a_void_match_is_played_again_with_other_dice_and_what_came_before_it_counts(
+    world: PlayingWorld, monkeypatch
+) -> None:
+    series_id = world.queued(3)
+    seeds = void(world, monkeypatch, 2)
+    play_series(world.context, series_id)
+    first, second, third = matches(world, series_id)
+    assert (first.state, second.state, third.state) == ("done", "scheduled", "scheduled")
+    assert world.series(series_id).state is JobState.QUEUED
+    play_series(world.context, series_id)
+    assert seeds == [1, 1, 2, 1]
+    assert world.causes(series_id) == ["host-memory", "played", "played", "played"]
+    assert matches(world, series_id)[0].transcript_sha256 == first.transcript_sha256
+    assert_played_once(world, series_id)
+
+
+def test_a_blob_store_that_is_full_or_away_costs_the_series_nothing(world: PlayingWorld, monkeypatch) -> None:
+    series_id = world.queued(3)
+    monkeypatch.setattr(type(world.context.blobs), "put", mock.Mock(side_effect=BlobsAway("no space left on device")))
+    for _ in range(carrying_out.SERIES_ATTEMPTS + 2):
+        play_series(world.context, series_id)
+        assert world.series(series_id).state is JobState.QUEUED
+    monkeypatch.undo()
+    play_series(world.context, series_id)
+    assert_played_once(world, series_id)
+    assert world.causes(series_id)[0] == "blobs-away"
+
+
+Told = list[tuple[int, int]]
+"""Each match and its exchanges."""
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Told:
+    """The states that spectators could have seen, in order."""
+    found: Told = []
+    really = league_live.show
+
+    def show(session: Session, job: SeriesJob, match_id: int, replies: Replies) -> bool:
+        taken = really(session, job, match_id, replies)
+        assert taken
+        found.append((match_id, len(replies)))
+        return taken
+
+    monkeypatch.setattr(league_live, "show", show)
+    return found
+
+
+def done(world: PlayingWorld) -> bool:
+    with world.db.reading() as session:
+        states = set(session.exec(select(Match.state)).all())
+        assert session.exec(select(LiveMatch)).all() == [], "nothing stays behind"
+    return states == {MatchState.DONE}
+
+
+def test_short_matches_are_not_told_of(world: PlayingWorld, told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "EVERY_SECONDS", 60.0)
+    play_series(world.context, world.queued(2))
+    assert told == []
+    assert done(world)
+
+
+def test_a_long_match_is_told_of_again_and_again_to_its_end(world: PlayingWorld, told: Told, monkeypatch) -> None:
+    monkeypatch.setattr(live, "EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(live, "COST_SHARE", 0)
+    play_series(world.context, world.queued(2))
+    first = [length for match_id, length in told if match_id == told[0][0]]
+    assert first == [*range(1, 27), 26], "each exchange, and the end"
+    assert len({match_id for match_id, *_ in told}) == 2
+    assert done(world)
+
+
+def test_telling_takes_a_fiftieth_of_the_time_at_most(world: PlayingWorld, told: Told) -> None:
+    now = itertools.count()
+    job = world.claimed(world.queued())
+    broadcast = Broadcast(world.context, job, lambda: float(next(now)))  # each reading of the clock takes a second
+    broadcast.begin(job.matches[0].match_id)
+    for _ in range(120):
+        broadcast.hear({})
+    lengths = [length for _, length in told]
+    assert lengths == [1, 51, 101], "writing takes a second, so the next may begin fifty later"
+
+
+def test_a_match_is_played_though_nobody_can_be_told(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+
+    def broken(session: Session, job: SeriesJob, match_id: int, *rest: Sequence[object]) -> bool:
+        tried.append(match_id)
+        raise OperationalError("INSERT", {}, Exception("the disk is full"))
+
+    monkeypatch.setattr(live, "EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(league_live, "show", broken)
+    play_series(world.context, world.queued())
+    assert tried
+    assert done(world)

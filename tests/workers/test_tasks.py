@@ -27,7 +27,6 @@ from deadheat.league.service.rankings import standings
 from deadheat.league.service.rankings.standings import newest_snapshot, refit, seasons_to_refit
 from deadheat.league.service.rulings.rulings import held_by_game
 from deadheat.league.service.seasons.seasons import season_progress
-from deadheat.league.service.series import carrying_out
 from deadheat.league.service.series.capacity import OPEN_SERIES
 from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.series.hosts import host_arrives, record_check
@@ -42,7 +41,6 @@ ALERTS = Path(__file__).parents[2] / "dashboards" / "prometheus" / "alerts.yml"
 
 @pytest.fixture
 def sent(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Ids of series sent to workers."""
     told: list[int] = []
     monkeypatch.setattr(tasks, "context", lambda: world.context)
     monkeypatch.setattr(tasks, "enqueue", lambda _life, row_id: told.append(row_id))
@@ -240,17 +238,6 @@ def test_a_broker_that_is_away_spoils_no_series(world: PlayingWorld, monkeypatch
 
 def held(world: PlayingWorld) -> int:
     return sum(world.read(held_by_game).values())
-
-
-def test_matches_of_a_series_whose_workers_all_die_are_held(world: PlayingWorld, sent: list[int]) -> None:
-    series_id = world.queued(3)
-    for attempt in range(carrying_out.SERIES_ATTEMPTS):
-        assert held(world) == 0 and world.claim(series_id, f"w{attempt}") is not None
-        world.clock.turn(world.settings.lease_seconds + 1)
-        tasks.sweep()
-    assert world.series(series_id).state is JobState.ABANDONED and held(world) == 3
-    tasks.sweep()
-    assert held(world) == 3
 
 
 def test_what_was_played_is_what_more_is_asked_of(world: PlayingWorld, sent: list[int], monkeypatch) -> None:
