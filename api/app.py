@@ -2,8 +2,6 @@
 describes every error as a problem document.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import AsyncIterator, Iterator

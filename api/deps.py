@@ -1,7 +1,5 @@
 """Dependencies of routes: the shared services, and the person behind a request."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from fastapi import Depends, Path, Query, Request

@@ -3,8 +3,6 @@
 A browser that asks for a page gets the same problem as a page.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import sqlite3

@@ -5,8 +5,6 @@ database and of the blobs' disk are the same for every process and are made for 
 away, only its own gauges are missing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TookTooLong

@@ -4,8 +4,6 @@ The only colours are red, green and magenta, and they always repeat what words s
 background, blue and dim text on a dark one.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

@@ -4,8 +4,6 @@ A command's module is imported when the command or its help is called: importing
 each completion would wait for that. Lists show a command's own help, read from its source.
 """
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 from importlib.util import find_spec

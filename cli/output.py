@@ -4,8 +4,6 @@ A command is a function of its own arguments; `says` adds shared options (--json
 and --token) and shows the function's result.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping

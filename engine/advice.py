@@ -8,8 +8,6 @@ Asking it is a game of one seat (`Session`), which is played in a box like any o
 The same bot and the same match always give the same answers. Answers that the rules would have refused are left out.
 """
 
-from __future__ import annotations
-
 import hashlib
 from bisect import bisect_right
 from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence

@@ -14,8 +14,6 @@ anybody knows the pairings, and which is itself published at the end. The keeper
 cannot choose them.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Sequence
 from itertools import chain, count, islice

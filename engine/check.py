@@ -23,8 +23,6 @@ without an event is found as well, because the line that tells it to its owner t
 This cannot check whether the rules match the game's text, nor what random play hardly ever reaches.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """Durations, counts, seats, points, the marks of an axis and untrusted text as people read them."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator

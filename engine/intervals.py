@@ -1,7 +1,5 @@
 """Ratings' 95 % intervals as small SVG pictures in the lines of tables, on the site and in reports."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median

@@ -4,8 +4,6 @@ A message is its English text, which is its key in the reader's catalogue. Code 
 letter, sets the reader's language around it (`reading`); commands, logs and the JSON API set none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

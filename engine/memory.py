@@ -3,8 +3,6 @@
 It serves unit tests, simulations and measurements of the pure engine. The same faults can happen as over pipes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ says which answer it is about: N is 1 for the first answer after READY. Notes wi
 only if there is exactly one for each answer and nothing of stderr was left out; otherwise they belong to no move.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -41,8 +41,6 @@ This module is pure: a transcript keeps the evidence, and verifying it applies t
 it gets another number (`CLOCK`), which the transcript keeps too: what was played stays as it was judged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import NamedTuple
 

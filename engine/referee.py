@@ -1,7 +1,5 @@
 """The loop of a match: ask, wait for everyone, tell the game. Ten lines that everything else protects."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from deadheat.engine.chance import Chance, attempt_seed

@@ -8,8 +8,6 @@ recorded as taken by the host follows from the evidence (`engine.own_time`), by 
 played. Evidence that no machine can have measured is refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 

@@ -25,8 +25,6 @@ Older versions are still read. Version 2 has no ``clock`` (it is 1) and fewer fi
 has no ``attempt`` (its dice are those of the first) and no replies with eight items.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Matches of a game in memory, with a bot that plays it and every step checked; the checks of games build on them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence

@@ -9,8 +9,6 @@ the game itself reveals them; `seen_by` omits those of other seats. The seed, wh
 with the holder of the replies.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -42,7 +40,7 @@ class Unfinished:
                 return message.line
         return None
 
-    def seen_by(self, seat: Seat | None) -> Unfinished:
+    def seen_by(self, seat: Seat | None) -> "Unfinished":
         """Return the match as `seat` may see it, or as a spectator may if `seat` is None."""
         shown = [exchange._replace(events=tuple(_shown(exchange.events, seat))) for exchange in self.exchanges]
         return replace(self, exchanges=tuple(shown))

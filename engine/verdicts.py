@@ -2,8 +2,6 @@
 transcript shows about one seat. `deadheat explain` and the page of a match for its bots' owners say the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -105,12 +103,12 @@ class Taken:
     replies: int = 0
     past_deadline: int = 0
 
-    def __add__(self, other: Taken) -> Taken:
+    def __add__(self, other: "Taken") -> "Taken":
         past_deadline = self.past_deadline + other.past_deadline
         return Taken(self.stolen_ns + other.stolen_ns, self.replies + other.replies, past_deadline)
 
     @classmethod
-    def of(cls, prompts: Iterable[Prompt]) -> Taken:
+    def of(cls, prompts: Iterable[Prompt]) -> "Taken":
         """Add up what the host took over all prompts."""
         affected = [prompt for prompt in prompts if prompt.reply.stolen_ns]
         return cls(sum(p.reply.stolen_ns for p in affected), len(affected), sum(map(past_deadline, affected)))

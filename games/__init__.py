@@ -12,8 +12,6 @@ Of games with the same name, the built-in one wins, then the installed one, then
 A game's rules run in our processes, with all their rights, so only the people who run a deployment can add one to it.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import sys

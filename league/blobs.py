@@ -7,8 +7,6 @@ once and whole. When `put` returns, the blob is on the disk, as the row that nam
 never loses a reported result.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os
@@ -155,7 +153,7 @@ class Blobs:
             return False
         return True
 
-    def copy(self, name: str, to: Blobs) -> None:
+    def copy(self, name: str, to: "Blobs") -> None:
         """Copy a blob in its stored form to another store, after checking it against its name.
 
         Raises:
@@ -175,7 +173,7 @@ class Blobs:
                 pass
             packed.seek(0)
             with _answering():
-                obstore.put(to._store, _path(name), packed)
+                obstore.put(to._store, _path(name), packed)  # noqa: SLF001  of the same class
 
     def must_take(self) -> None:
         """Raise BlobsAway if nothing can be stored now. Call this before work whose result must be stored."""
@@ -213,7 +211,7 @@ class Blobs:
             to_disk(self._folder)
             self._kept.add(file.parent)
 
-    def _unpack(self, name: str, packed: IO[bytes] | _Reader, limit_bytes: int) -> Iterator[bytes]:
+    def _unpack(self, name: str, packed: "IO[bytes] | _Reader", limit_bytes: int) -> Iterator[bytes]:
         digest = hashlib.sha256()
         total = 0
         try:

@@ -11,8 +11,6 @@ Fifield, "A better zip bomb", 2019). A zip's directory is bounded before the sta
 half a kilobyte of memory per entry. (Its own filters of tars came with Python 3.11.4; Debian 12 has 3.11.2.)
 """
 
-from __future__ import annotations
-
 import io
 import os
 import stat

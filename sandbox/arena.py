@@ -13,8 +13,6 @@ second, and kills the bot that holds it for `HELD_LOOKS` looks. Looks are counte
 stopped, none was made.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import logging
@@ -220,7 +218,7 @@ class _Resting:
         return {self._places[player]: reply for player, reply in replies.items()}
 
 
-_watched: WeakKeyDictionary[_Referee, None] = WeakKeyDictionary()
+_watched: "WeakKeyDictionary[_Referee, None]" = WeakKeyDictionary()
 _thread: dict[str, threading.Thread] = {}
 """The thread that looks, once it is needed. No lock guards it: a fork might keep one locked for ever."""
 

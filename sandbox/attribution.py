@@ -7,8 +7,6 @@ its own time exceeds the limit by `SETTLE_NS`, not counting a wait that may last
 ends without either, after minutes, shows that this machine gives a bot no time at all: the machine has failed.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import NamedTuple
 

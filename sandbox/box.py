@@ -2,8 +2,6 @@
 fresh process for each match, and returns a `Channel` (two descriptors) for each run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

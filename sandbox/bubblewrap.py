@@ -17,8 +17,6 @@ process 2, first a shell with `_SCRIPT`, then the bot. docs/security.md lists wh
 Root may not use it: without any capability, the kernel still lets root's processes exceed a limit on their number.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import json

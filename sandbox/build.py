@@ -4,8 +4,6 @@ A build is a box whose output is a tar of the result, which is untrusted and unp
 tools' output is read while they run, so that an author can follow it; what is kept of it is bounded.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import time

@@ -15,8 +15,6 @@ processor, victims that walk through 768 KiB and use 60 % of their limit were la
 and in none of 11 with 4 and with 16.
 """
 
-from __future__ import annotations
-
 import contextlib
 import glob
 import os

@@ -10,8 +10,6 @@ holds a lock on it, which the kernel releases with the process. Folders that nob
 without a folder, are swept later.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os

@@ -2,8 +2,6 @@
 (`sandbox.containers`).
 """
 
-from __future__ import annotations
-
 import contextlib
 import tempfile
 from contextlib import closing

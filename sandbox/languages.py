@@ -9,8 +9,6 @@ its root (``main.py``, ``main.c``, ...), or from a file ``deadheat.toml`` there:
 This module is pure: nothing here starts a program or touches a file.
 """
 
-from __future__ import annotations
-
 import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -53,7 +51,7 @@ class Recipe:
     tools: tuple[str, ...] = ()
     version: str = ""
 
-    def starting_with(self, entry: str) -> Recipe:
+    def starting_with(self, entry: str) -> "Recipe":
         """Return the recipe for a bot whose first file is `entry` ("": the usual one)."""
         if entry in {"", self.entries[0]}:
             return self
@@ -63,7 +61,7 @@ class Recipe:
         others = tuple(name for name in self.entries if name != entry)
         return replace(_filled(table, entry), entries=(entry, *others))
 
-    def started_by(self, interpreter: str) -> Recipe:
+    def started_by(self, interpreter: str) -> "Recipe":
         """Return the recipe with this interpreter in place of the first of its tools."""
         usual = self.tools[0]
         assert self.run[0] == usual

@@ -12,8 +12,6 @@ If this process is killed first, a shell beside it kills them. It reads from a p
 has, so it wakes when the process is gone, however it ended.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import itertools
@@ -137,7 +135,7 @@ class LocalBox:
         self._grace_ends = 0.0
         self._favoured = True
 
-    def begin(self, stdin: int, stdout: int, stderr: int) -> Run:
+    def begin(self, stdin: int, stdout: int, stderr: int) -> "Run":
         """Start the program with these descriptors. Raises SandboxError."""
         return Run(self._program, self._environment, stdin, stdout, stderr)
 

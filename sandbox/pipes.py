@@ -34,8 +34,6 @@ holds us for seconds is killed (`sandbox.arena`).
 *Early output* is checked for just before a prompt is written (ruling C-04); *end of file* ends the wait at once (C-05).
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select

@@ -18,8 +18,6 @@ size of the tree, 62 MB for core, and outlives them; `deploy/images/build --forc
 which evens out what the kernel counts by processor, runs there too. A wall without rooms may be pinned anew.
 """
 
-from __future__ import annotations
-
 import array
 import contextlib
 import fcntl

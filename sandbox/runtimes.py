@@ -15,8 +15,6 @@ second one, the *gofer*, opens files for it. Tried with Debian 12's version, 0.0
   pressure). The threads of the bot's first process cannot be told from outside, so there is no run-queue delay.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

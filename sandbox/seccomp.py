@@ -40,8 +40,6 @@ counts: free memory and the number of processes (sysinfo), the numbers given to 
 SO_PEERPIDFD, SO_PASSPIDFD) and to sockets (SO_COOKIE, SO_NETNS_COOKIE).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from functools import cache

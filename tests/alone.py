@@ -7,8 +7,6 @@ Processes of a run share two locks, which are folders: every test passes the doo
 processes leave both at once, because they may outlive the test.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 from collections.abc import Generator

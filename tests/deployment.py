@@ -1,7 +1,5 @@
 """`deadheat serve` as its operator starts it, with bots as plain programs: a deployment within seconds."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -7,8 +7,6 @@ Statements are built outside the functions: thousands of storms end here, and bu
 querying a small database.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta

@@ -12,8 +12,6 @@ Tests that the short lane leaves out are marked, and the summary counts them by 
 * `scaled(full, short)` for the length of a loop or a flood, and `examples(full)` for those of a property.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path

@@ -6,8 +6,6 @@ refusal. Threads of other tests may still run beside a pure one where the lane i
 test's own thread does counts.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Generator
 from threading import get_ident

@@ -1,7 +1,5 @@
 """An HTTP server that receives what the product sends."""
 
-from __future__ import annotations
-
 import ssl
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

@@ -8,8 +8,6 @@ database, of which nearly every test has its own. Garbage collection is off duri
 Processes that tests start are the product, with none of this.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import sqlite3

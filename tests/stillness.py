@@ -4,8 +4,6 @@ No counter shows every pause of a virtual machine, and whoever computed when it 
 be convicted although the product did nothing wrong. A clock that is wrong is wrong every time.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable
@@ -41,7 +39,7 @@ class Watch(threading.Thread):
             self.over.wait(STEP_SECONDS)
             self.longest = max(self.longest, time.monotonic() - began - STEP_SECONDS)
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> "Watch":
         self.start()
         return self
 

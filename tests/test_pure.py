@@ -1,7 +1,5 @@
 """A test of the quick lane fails if it reaches out of its process."""
 
-from __future__ import annotations
-
 import os
 import socket
 import sqlite3

@@ -1,7 +1,5 @@
 """Conventions that a machine can check; each failure names its place as file:line."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

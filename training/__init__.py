@@ -13,8 +13,6 @@ judge every line.
 There are no clocks: a reply takes no time, so nobody times out, and time banks stay full.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from deadheat.engine.games import GAMES

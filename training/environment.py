@@ -1,7 +1,5 @@
 """A match as an environment: `reset`, then `step` for each seat whose turn it is; see the top of `training`."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator, Mapping
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The environment as PettingZoo's own class, with Gymnasium's spaces. It needs ``pettingzoo``."""
 
-from __future__ import annotations
-
 import numpy as np
 from gymnasium import spaces
 from pettingzoo import AECEnv

@@ -1,7 +1,5 @@
 """One seat's knowledge as numbers; see the top of `training`."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 

@@ -4,8 +4,6 @@ Like any bot, it is built and asked in boxes. For the build and for each answer 
 two series of the league, as the person's opponent did. Its answers are stored as a transcript (`engine.advice`).
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import time

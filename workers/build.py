@@ -15,8 +15,6 @@ beside them (`Slots.share`), where it has less weight than any bot (`sandbox.cgr
 next attempt has a slot to itself. The trial match always has.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import time

@@ -13,8 +13,6 @@ and the check decides. An attempt is also void if a late bot was acquitted for t
 counters, the machine took from it: that is no wrong verdict.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Generator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The resources of a worker process's tasks, created once, after the fork."""
 
-from __future__ import annotations
-
 import logging
 import os
 from contextlib import AbstractContextManager

@@ -4,8 +4,6 @@ Versions come from the tools in a box of that image. Each host describes its ima
 and from time to time after that, but only once for each `fingerprint`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

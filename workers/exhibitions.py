@@ -26,8 +26,6 @@ waited for (`insist`). So is the store once a match is over, because the bot mig
 only the person waits meanwhile.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence

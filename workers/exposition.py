@@ -4,8 +4,6 @@ Requests from other networks are refused before anything is read or a thread sta
 worker's other processes alive.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from socketserver import ThreadingMixIn
 from threading import Thread

@@ -8,8 +8,6 @@ its `Heartbeat` renews the lease, and ends the work if the lease is lost (`Lease
 written with `insist`, which outlasts an unavailable database.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable

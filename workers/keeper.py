@@ -12,8 +12,6 @@ The keeper decides nothing: it records the findings, and the statement that clai
 process with a referee, because it waits for the database.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections import deque

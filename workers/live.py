@@ -6,8 +6,6 @@ that writing takes at most a fiftieth of the time. So a match of a few milliseco
 a reading of the clock per exchange. If writing fails, the spectator waits.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence

@@ -5,8 +5,6 @@ each season's time-out rate can be watched; a host plays few seasons between two
 their metrics in PROMETHEUS_MULTIPROC_DIR (see prometheus_client), which `deadheat serve` and `deadheat worker` set.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections import Counter as Counts
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """The data that is stored from a match: its faults, response times, and the evidence of its attempt."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 

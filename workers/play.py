@@ -14,8 +14,6 @@ voids a match or fails the series. Either way the work ends here: matches played
 others go back to the queue in the same transaction, for new boxes and the next seeds. A failure never becomes a result.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Sequence

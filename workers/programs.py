@@ -1,7 +1,5 @@
 """Unpacks a blob into a directory with a program that a box can start."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from deadheat.league.jobs import ProgramRef

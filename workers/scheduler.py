@@ -4,8 +4,6 @@ Any number may run, and none knows of the others: a task that is sent twice, eve
 one (`tests/workers/test_scheduler.py`). Intervals are measured by the monotonic clock, and nothing is stored.
 """
 
-from __future__ import annotations
-
 import logging
 import signal
 import sys

@@ -5,8 +5,6 @@ After SIGTERM a worker accepts nothing new (Celery ensures that). If it still pl
 attempt is recorded but does not count against the job. So a restart costs a few replayed matches, but never a result.
 """
 
-from __future__ import annotations
-
 import signal
 
 SIGNAL = signal.SIGURG

@@ -4,8 +4,6 @@
 workers.broker.queue).
 """
 
-from __future__ import annotations
-
 import logging
 import time
 import warnings

@@ -2,8 +2,6 @@
 because the framework's own middleware class would put a queue between a route and its stream.
 """
 
-from __future__ import annotations
-
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 

@@ -2,8 +2,6 @@
 are the site's files, and those in the `web` folder of each game, at ``NAME/HASH/FILE``.
 """
 
-from __future__ import annotations
-
 import gzip
 import os
 import re

@@ -7,8 +7,6 @@ all are in use, the one that has waited longest for a request makes room. `api.e
 body.
 """
 
-from __future__ import annotations
-
 import asyncio
 import resource
 from collections import Counter
@@ -36,7 +34,7 @@ REST_SECONDS = 30.0
 DESCRIPTORS_BESIDE = 256
 """Descriptors kept for databases, logs, blobs and everything else that is not a connection."""
 
-_by_client: dict[tuple[str, int], Connection] = {}
+_by_client: "dict[tuple[str, int], Connection]" = {}
 
 
 class Connection(H11Protocol):
@@ -46,7 +44,7 @@ class Connection(H11Protocol):
     most_of_address: ClassVar[int]
     proxies: ClassVar[Any]
     of_address: ClassVar[Counter[str]]
-    waiting: ClassVar[dict[Connection, None]]  # for a request, the longest first
+    waiting: "ClassVar[dict[Connection, None]]"  # for a request, the longest first
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the server's own
         super().connection_made(transport)

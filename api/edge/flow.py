@@ -6,8 +6,6 @@ cookie with a key of its own: who holds somebody's session, or writes cookies, c
 not allowed. Nothing is kept here. The cookie is used once.
 """
 
-from __future__ import annotations
-
 import base64
 import hmac
 import json
@@ -42,11 +40,11 @@ class Flow:
     secret: str = ""
 
     @classmethod
-    def begun(cls, act: Literal["in", "up", "link"], back: str, at: datetime, **more: Any) -> Flow:
+    def begun(cls, act: Literal["in", "up", "link"], back: str, at: datetime, **more: Any) -> "Flow":
         return cls(act, back, began_at=at.timestamp(), secret=secrets.token_urlsafe(32), **more)
 
     @classmethod
-    def read(cls, cookie: str, key: str, at: datetime) -> Flow:
+    def read(cls, cookie: str, key: str, at: datetime) -> "Flow":
         """Read the browser's cookie. Raises ProviderRefused if it is missing, too old or not signed with the key."""
         text, _, signature = cookie.partition(".")
         if len(cookie) <= MOST_COOKIE and hmac.compare_digest(_mac(key, text).encode(), signature.encode()):

@@ -4,8 +4,6 @@ Answers to programs (the API, its reference's scripts, health checks) are in Eng
 exceptions are documents that the viewer draws: their sentences are in the language that the address names.
 """
 
-from __future__ import annotations
-
 import re
 from urllib.parse import parse_qsl
 

@@ -1,7 +1,5 @@
 """Middleware around every request: headers for browsers, answers from memory, and measurement."""
 
-from __future__ import annotations
-
 import os
 import time
 from urllib.parse import unquote

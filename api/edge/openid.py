@@ -19,8 +19,6 @@ inside the operator's network. No redirect is followed, answers are bounded, and
 This module is imported only if a provider is configured, and no other module imports the library that reads tokens.
 """
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import hashlib

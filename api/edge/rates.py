@@ -13,8 +13,6 @@ its limit. A correct password clears both counts, so only guessing fills them. A
 the same way. Each process also keeps both counts for itself: emptying Redis must not give a guesser more tries.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import logging
 import math

@@ -19,8 +19,6 @@ Forms that need no session (signing in, signing up) need to meet only the second
 need not meet either, because no browser sends it behind its user's back.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 from urllib.parse import urlsplit

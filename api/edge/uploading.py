@@ -23,8 +23,6 @@ A request that has waited for `WAIT_SECONDS` is answered with 503 and a time to 
 a minute can be sent again, while one that waits forever holds a connection.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import time

@@ -1,7 +1,5 @@
 """The audit page, for everyone: how honest the league has been, and who decided what."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from datetime import datetime

@@ -2,8 +2,6 @@
 four times as long, a third of a page's cost.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote

@@ -1,7 +1,5 @@
 """A bot and its opponents: ratings, response times, failures, versions. The pages are public and have no secrets."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice

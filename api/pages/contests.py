@@ -1,7 +1,5 @@
 """Contests: a season's list and a person's own, each one's page, and the forms that begin and end them."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """Atom feeds (RFC 4287) of a season, a bot and a game, for people who do not visit the pages every day."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from functools import partial
 from xml.etree.ElementTree import Element, SubElement, tostring

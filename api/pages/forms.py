@@ -5,8 +5,6 @@ reloading repeats nothing. Refusals are shown beside the form, which keeps the i
 belong to one person and are never cached.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -2,8 +2,6 @@
 this server and is built from its files.
 """
 
-from __future__ import annotations
-
 import base64
 import io
 import json

@@ -1,7 +1,5 @@
 """The home page: a match that plays by itself, the seasons, the games, and news; and the choice of a language."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 from datetime import datetime

@@ -2,8 +2,6 @@
 and the environment in which bots run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 

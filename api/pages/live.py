@@ -9,8 +9,6 @@ them renews from the database, at most every `LOOK_SECONDS`, in a thread. A proc
 silently gone does not stay. Without news, a stream sends a sign of life now and then, so that no proxy closes it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator

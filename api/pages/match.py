@@ -5,8 +5,6 @@ The picture is drawn once and kept like the scenes. Names are ASCII (`api.schema
 every letter. The colours are those of the site's style sheet.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -4,8 +4,6 @@ A page that many people request is rendered at most once a second. Input from st
 and, if it may contain control or direction marks, the filter `shown`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import inspect

@@ -2,8 +2,6 @@
 of seats, and the fit of the ratings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Late answers in a season or the whole league: who, where, how often, and whose fault."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated

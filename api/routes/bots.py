@@ -1,7 +1,5 @@
 """Bots and their versions: uploads, builds and logs. For anybody but the author, a version does not exist."""
 
-from __future__ import annotations
-
 import tempfile
 from functools import partial
 from typing import Annotated, BinaryIO, Self, cast

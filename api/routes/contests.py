@@ -1,7 +1,5 @@
 """Contests: lists, results and ends of all kinds; what `/v1` had before as evaluations and challenges stays."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response

@@ -1,7 +1,5 @@
 """The environment in which bots run: languages, versions, commands, limits."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from datetime import datetime
 from typing import Self

@@ -1,7 +1,5 @@
 """Finished matches of people against bots: to watch, to verify, to download."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A season's tables as files, streamed."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Health checks and metrics for operators and their tools, and for organisers the machines that play."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Matches: lists, evidence, transcripts, and an author's own logs."""
 
-from __future__ import annotations
-
 from typing import Annotated, Self
 
 from fastapi import APIRouter, Query, Request, Response

@@ -1,7 +1,5 @@
 """Accounts, their secrets, teams and notices."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response

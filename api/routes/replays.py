@@ -2,8 +2,6 @@
 proportion to the length of the match, which is bounded (`engine.transcript.MAX_EXCHANGES`).
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import re

@@ -1,7 +1,5 @@
 """What organisers decide: rulings on results and entries, appeals, announcements; and the audit log of it."""
 
-from __future__ import annotations
-
 from typing import Annotated, Self
 
 from fastapi import APIRouter, Query

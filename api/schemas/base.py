@@ -1,7 +1,5 @@
 """The base of all schemas: requests, answers, texts without control characters, and cursors of lists."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The shapes of contests: those that people begin, and the pages of their lists."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pydantic import Field

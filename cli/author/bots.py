@@ -1,7 +1,5 @@
 """An author's bots: their versions, seasons and teams, and the notices about them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

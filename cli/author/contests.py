@@ -1,7 +1,5 @@
 """`deadheat contest`: what bots play against each other beside the ladder, of every kind; and its former commands."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """`deadheat explain`: why a bot lost a match."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from itertools import islice

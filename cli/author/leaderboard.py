@@ -1,7 +1,5 @@
 """A season's ranking as a table, and who answers too late, where, how often, and whose fault it is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated
 

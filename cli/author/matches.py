@@ -1,7 +1,5 @@
 """`deadheat matches`, `logs`, `download`: matches, the output of your bots, and transcripts as files."""
 
-from __future__ import annotations
-
 import hashlib
 import tempfile
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`deadheat new`: a starter bot that plays legally at once."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import sys

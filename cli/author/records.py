@@ -1,7 +1,5 @@
 """`deadheat audit`, `export`: a league's public records, which everybody may read and check."""
 
-from __future__ import annotations
-
 import json
 import sys
 from codecs import getincrementaldecoder

@@ -1,7 +1,5 @@
 """`deadheat submit`: upload a bot and follow it until it plays."""
 
-from __future__ import annotations
-
 import io
 import subprocess
 import sys

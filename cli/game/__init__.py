@@ -1,7 +1,5 @@
 """`deadheat game`: commands for people who write a game. `engine.games.folder` says what a game's folder contains."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`deadheat game check`: all checks of a game that need no knowledge of its rules, within a minute."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import json

@@ -4,8 +4,6 @@ A separate process makes each page, because a process keeps the modules that it 
 browser asks whether there is another page, and loads it.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

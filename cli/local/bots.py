@@ -2,8 +2,6 @@
 lines of a seat, counted from 1, in a recorded match.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

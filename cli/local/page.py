@@ -10,8 +10,6 @@ forms that these modules have and refuses all others.
 A match is the viewer's JSON document (`engine.scenes`) and its lines, compressed: 4 to 6 kB in the page.
 """
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import hashlib

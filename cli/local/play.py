@@ -4,8 +4,6 @@ The progress bar has no thread, because nothing else may run in the referee's in
 drawn between exchanges, when no clock runs.
 """
 
-from __future__ import annotations
-
 import secrets
 import tempfile
 import time

@@ -4,8 +4,6 @@ It answers the kinds of line that were prompts in that match, with one recorded 
 It ignores everything else: against another opponent, its lines may come at the wrong time, or be illegal.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

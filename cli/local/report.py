@@ -4,8 +4,6 @@ A bot's *share* of a match is the part of its opponents that it beat, a tie coun
 widened or narrowed by the observed spread: draws and matches of many seats vary less than wins and losses alone.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections import Counter

@@ -1,7 +1,5 @@
 """Reserves processors while something runs: `deadheat run -- COMMAND`, and programs that play on this machine."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 import time

@@ -1,7 +1,5 @@
 """Shows a match, in the terminal or as a file for the browser, and says whether it follows the rules."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 import time

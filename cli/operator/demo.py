@@ -4,8 +4,6 @@ Everything except house bots goes over HTTP, and is stored in the data directory
 there and plays another season.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

@@ -10,8 +10,6 @@ nothing that two processes cannot both have: no second thread, no connection, no
 opens nothing, and copies itself; one that serves metrics starts new interpreters.
 """
 
-from __future__ import annotations
-
 import ctypes
 import logging
 import os

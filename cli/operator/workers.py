@@ -1,7 +1,5 @@
 """`deadheat workers`: the machines that play."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, datetime
 

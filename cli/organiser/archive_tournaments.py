@@ -5,8 +5,6 @@ of every withdrawal. A Swiss is drawn from the points of its matches at that tim
 service failed to play one, those points are unknown, and later rounds are not checked.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """`deadheat organise`: an organiser's rulings on results, entries, held matches and appeals, and announcements."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Annotated
 

@@ -3,8 +3,6 @@
 Settings have the form NAME=VALUE, with the API's names; `league.terms` explains them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated, Any

@@ -4,8 +4,6 @@ The file is sent unchanged, and the server reads it. So all mistakes in it are r
 only the league can see, and a command that is older than its server does not refuse what it does not know.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext

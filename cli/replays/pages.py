@@ -5,8 +5,6 @@ a round. Transcripts shown here were verified, so their events have their game's
 untrusted text: it passes through `visible` into `rich.text.Text`, which knows no markup.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -9,8 +9,6 @@ at a time as the event loop's default executor has threads. A cancelled call end
 continues in its thread until it is answered or timed out.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import wraps
@@ -25,9 +23,9 @@ Result = TypeVar("Result")
 
 def _awaited(
     method: Callable[Concatenate[Client, Given], Result],
-) -> Callable[Concatenate[AsyncClient, Given], Coroutine[Any, Any, Result]]:
+) -> "Callable[Concatenate[AsyncClient, Given], Coroutine[Any, Any, Result]]":
     @wraps(method)
-    async def call(self: AsyncClient, /, *args: Given.args, **given: Given.kwargs) -> Result:
+    async def call(self: "AsyncClient", /, *args: Given.args, **given: Given.kwargs) -> Result:
         return await asyncio.to_thread(method, self.client, *args, **given)
 
     return call
@@ -35,9 +33,9 @@ def _awaited(
 
 def _iterated(
     method: Callable[Concatenate[Client, Given], Iterator[Item]],
-) -> Callable[Concatenate[AsyncClient, Given], AsyncIterator[Item]]:
+) -> "Callable[Concatenate[AsyncClient, Given], AsyncIterator[Item]]":
     @wraps(method)
-    async def walk(self: AsyncClient, /, *args: Given.args, **given: Given.kwargs) -> AsyncIterator[Item]:
+    async def walk(self: "AsyncClient", /, *args: Given.args, **given: Given.kwargs) -> AsyncIterator[Item]:
         items = method(self.client, *args, **given)
         while found := await asyncio.to_thread(_next, items):
             yield found[0]

@@ -8,8 +8,6 @@ Exit codes (docs/client.md): 0 success; 1 the server or the match said no; 2 wro
 the same command may succeed later; 130 Ctrl-C.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator, Mapping

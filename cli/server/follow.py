@@ -8,8 +8,6 @@ two requests a second, whatever it plays. Each look at a log gets all that is ke
 is new.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Iterator

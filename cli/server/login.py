@@ -1,7 +1,5 @@
 """`deadheat login`, `logout`, `whoami`: your own token, stored for the other commands."""
 
-from __future__ import annotations
-
 import re
 import socket
 import sys

@@ -4,8 +4,6 @@ Only the owner can read the file (mode 0600), and it is replaced as a whole, so 
 belongs to the server that issued it: `cli.server.client` sends it nowhere else, whatever --server says.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import sys

@@ -13,8 +13,6 @@ of a body to the time to connect, so connections set their own timeout as soon a
 pieces.
 """
 
-from __future__ import annotations
-
 import json as notation
 import re
 import time

@@ -7,8 +7,6 @@ bot that loses all of them. Older files ask `not_worse_than` another bot. That b
 `OLD_BOUNDS` compares the two; as before, no fault is allowed.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import tempfile
@@ -63,7 +61,7 @@ class Condition(BaseModel):
     no_fault_in: Annotated[int, Field(ge=1)] | None = None
 
     @model_validator(mode="after")
-    def _one_kind(self) -> Condition:
+    def _one_kind(self) -> "Condition":
         if sum(kind is not None for kind in (self.no_loss, self.not_worse_than, self.sprt, self.no_fault_in)) != 1:
             raise ValueError("a condition is one of no_loss, sprt and no_fault_in")
         if self.not_worse_than is None and self.sprt is None and self.against != "*":

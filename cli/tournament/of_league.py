@@ -3,8 +3,6 @@
 The league's games share no dice, so there are no pairs of games, and the sequential test counts single games.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace

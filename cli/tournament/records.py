@@ -10,8 +10,6 @@
 The folder belongs to one process at a time, by a lock on ``games.jsonl``.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import json
@@ -286,7 +284,7 @@ class Folder:
         if len(whole) < len(data):
             os.ftruncate(self._fd, len(whole))
 
-    def __enter__(self) -> Folder:
+    def __enter__(self) -> "Folder":
         return self
 
     def __exit__(self, *_: object) -> None:

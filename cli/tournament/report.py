@@ -1,7 +1,5 @@
 """`report.html` of a tournament: one file with everything, from the folder's results and kept transcripts."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

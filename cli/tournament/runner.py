@@ -8,8 +8,6 @@ However a tournament ends (complete, by Ctrl-C, by a failure), finished games ar
 not; these are played another time, with the same dice.
 """
 
-from __future__ import annotations
-
 import contextlib
 import multiprocessing
 import select

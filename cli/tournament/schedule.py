@@ -8,8 +8,6 @@ A plan grows in *stages*: the first has the original bots of a tournament; anoth
 games are wanted. A stage only appends to those before it, so no played game changes its number, dice or seats.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence

@@ -5,8 +5,6 @@ digits and counted, and for every game and seat the answer nearest to its limit,
 time bank is one limit for all answers of a game except READY: there the row `cli.local.report.BANK`, their sum, counts.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

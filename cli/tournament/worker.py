@@ -7,8 +7,6 @@ The kernel places plain programs and their referee within a game's processors. A
 force over two of them took more than twice the CPU time: 10.6 ms instead of 4.2.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import os
@@ -190,7 +188,7 @@ class Worker:
         self._sandbox = self.job.open_sandbox()
         self._processors = Processors(self.job.locks)
 
-    def __enter__(self) -> Worker:
+    def __enter__(self) -> "Worker":
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -3,8 +3,6 @@
 A test holds the committed files to what this writes, and asks a real Prometheus every expression in them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

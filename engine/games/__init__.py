@@ -1,7 +1,5 @@
 """Every available game, and what authors of games build on. `engine.games.folder` says what a game's folder holds."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from deadheat.engine.core import Game

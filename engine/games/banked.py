@@ -6,8 +6,6 @@ milliseconds rounded down, so a program is never told more than it has (B-11). A
 which only a reply that took no time would meet.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Mapping
 from typing import TypeVar
 

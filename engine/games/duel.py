@@ -8,8 +8,6 @@ to both, passes the replies to `answers`, and gets as many values back. If a rep
 FINISH (C-14). Duels with time banks, asked together or by turns, are in `banked`.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping
 from typing import TypeVar

@@ -28,8 +28,6 @@ and other files:
 | ``web/moves.js`` | fills the forms in on the board (``static/play.js`` says how) | forms alone |
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterator, Mapping

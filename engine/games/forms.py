@@ -7,8 +7,6 @@ This module judges only whether a form is complete, and says so in the form's ow
 broken line would name a protocol that the person never sees. Complete forms are judged by the rules, as for bots.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -7,8 +7,6 @@ Whether a line of JSON is malformed must not depend on the machine. The interpre
 digits of a number) vary with its version, its settings and the depth of the call, so ours are narrower.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

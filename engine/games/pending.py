@@ -4,8 +4,6 @@ A step is a barrier, so the conclusions of the rules from its replies wait: `not
 `tell` puts them in front of the next messages.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from deadheat.engine.core import Event, Message, Step, made

@@ -8,8 +8,6 @@ Its defaults are the rules. A *variant* names those that differ, with their numb
 transcript carries its variant, so everybody replays it by the same numbers (`rules_of`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace

@@ -2,8 +2,6 @@
 or a match under rules of another version, is told event by event.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, islice, pairwise
 from typing import Any

@@ -4,8 +4,6 @@ A scene does not depend on earlier ones, so a viewer can jump, and a page withou
 state is JSON with exactly what a game's picture needs; the sentence says the same to those who cannot see it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -70,7 +68,7 @@ class Director:
     shows where two seats' points came from, given all events of a match.
     """
 
-    scenes: Callable[[Iterator[Moment], Sequence[str]], Iterator[Scene]]
+    scenes: "Callable[[Iterator[Moment], Sequence[str]], Iterator[Scene]]"
     figure: str
     figures: Callable[[Mapping[str, Any]], Figures]
     board: Callable[[Any], dict[str, Any]] = lambda _rules: {}

@@ -8,8 +8,6 @@ The names stand for all free polyominoes of one to five cells (B-16). A block ha
 flipped shapes; all blocks together have 91. A *placement* is a form at some place on the board.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 SIDE = 7  # rows and columns of the board

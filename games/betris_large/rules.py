@@ -10,8 +10,6 @@ OPPs of a round are sent before the next PHASE1 or FINISH.
 Time is a bank: each seat has 10 seconds for all its PHASE1 and PHASE2 together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction

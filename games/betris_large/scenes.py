@@ -6,8 +6,6 @@ seat ``boards`` (cells as [row, column], 1-based, block after block), ``pieces``
 ``totals``. Constants, such as the shapes of blocks, are in the document's ``board`` part (`shapes()`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

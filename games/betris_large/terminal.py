@@ -1,7 +1,5 @@
 """Betris in a terminal: both boards after every round, with the blocks on offer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -7,8 +7,6 @@ Observations have ``mine`` and ``theirs``; boards are rows of cells, 1 for a fil
 because they stay full.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

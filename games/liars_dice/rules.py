@@ -12,8 +12,6 @@ Lines are written here and not by a JSON encoder, because they are most of a mat
 per turn, while the rules now take 5 in all. The tests compare the lines with an encoder's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum

@@ -7,8 +7,6 @@ hands} or null, ``places`` (of seats that are out, else null).
 `hands` are hidden during a match; a viewer that shows one seat's view omits the others' until `reveal`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Liar's Dice in a terminal: all hands of a round, and how a seat lost its dice."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -8,8 +8,6 @@ the order of play. A bid is given by its quantity and its face, 0 if there is no
 observation until the next one.
 """
 
-from __future__ import annotations
-
 import json
 from functools import lru_cache
 from typing import Any

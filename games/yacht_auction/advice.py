@@ -1,7 +1,5 @@
 """Advice after a match, in words."""
 
-from __future__ import annotations
-
 from deadheat.engine.advice import Adviser, Move
 from deadheat.engine.core import Seat
 from deadheat.engine.games.forms import State

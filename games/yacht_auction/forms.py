@@ -1,7 +1,5 @@
 """A person's moves as forms."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import combinations
 

@@ -11,8 +11,6 @@ both seats at once: READY, twelve times ROLL, twelve times SCORE.
 Dice are strings of the characters 1 to 6, as in the protocol; converting them to numbers would gain nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar

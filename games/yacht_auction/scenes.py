@@ -5,8 +5,6 @@ State: ``bundles`` {A, B} or null; ``bids`` [{target, bid, received, change}, ..
 (net bids) and ``totals``; ``last`` [seat, category] of the scoring just shown, or null.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

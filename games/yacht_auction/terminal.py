@@ -1,7 +1,5 @@
 """Yacht Auction in a terminal: the totals after each round."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -8,8 +8,6 @@ Observations have ``mine`` and ``theirs``: sheets and bids are public. Points an
 by face. The bundles are zero once they are assigned.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from itertools import combinations, combinations_with_replacement, product
 from struct import Struct

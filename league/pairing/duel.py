@@ -7,8 +7,6 @@ by their own fault counts for neither, and so does one that an organiser voided.
 A duel that `replays` has no test: games that were voided or could not be played are played again, from the same side.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum, auto
 

@@ -26,8 +26,6 @@ Self-normalized processes (2004), for signs that are symmetric; Ville, Etude cri
 Waudby-Smith and Ramdas, Estimating means of bounded random variables by betting (2024).
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence

@@ -7,8 +7,6 @@ An evaluation keeps the version of the rules under which it began (`Form.rules`)
 figures, or another order, are a new version, and new evaluations use the newest.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

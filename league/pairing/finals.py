@@ -4,8 +4,6 @@ Everything here is a pure function of the field and what it has played, so anybo
 serve the Swiss pairing alone. A round in which a bot had no table that counts is worth as much as a won one.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The formats of tournaments: a further one is a module with its rules, and a line here."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Self

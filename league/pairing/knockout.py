@@ -19,8 +19,6 @@ again, with the seats in reverse order, up to a declared number of times.
 the one with more points there; then the better seed.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet

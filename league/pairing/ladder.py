@@ -24,8 +24,6 @@ Nobody can choose an opponent: the random draws come from a seed that is secret 
 the bot and not to its newest version, and a new upload does not erase past opponents.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

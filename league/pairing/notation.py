@@ -12,8 +12,6 @@ level in a knock-out), `ties` (the tie-breaks, joined by `+`) and `third-place` 
 This module is pure, as `league.terms` is.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import defaultdict

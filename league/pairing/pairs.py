@@ -1,7 +1,5 @@
 """Pairs of versions, lots drawn from a seed, and the parts of a field that games link."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -15,8 +15,6 @@ the bound. In fact nobody meets anybody more than three times in a field of at l
 Archives are verified by drawing again, so a change of the search, its `STEPS` included, is a new version of the rules.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The rounds of finals: everybody plays everybody (Berger), or players with similar scores meet (Swiss)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet

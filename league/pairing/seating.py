@@ -11,8 +11,6 @@ would play the later rotation knowing every hand, so the rotations of a deal lie
 its own boxes and with the deals in its own order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -6,8 +6,6 @@ everyone, m games of just these two turn the variance V of their difference into
 update of rank one. This equation is solved for m.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence

@@ -7,8 +7,6 @@ its tables, the lowest score among those with the fewest byes gets a bye; among 
 as much as a won round, but does not count as a round won outright.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet

@@ -1,7 +1,5 @@
 """Tables as paired comparisons, and Bradley and Terry's model of these: the posterior with Gaussian priors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
@@ -55,7 +53,7 @@ class Pairs:
     wins: Vector  # the first player's, draws as halves
     squares: Vector  # the sum of the first player's squared results
 
-    def only(self, chosen: Bools) -> Pairs:
+    def only(self, chosen: Bools) -> "Pairs":
         """Return some of the pairs."""
         columns = (self.games, self.wins, self.squares)
         return Pairs(self.first[chosen], self.second[chosen], *(column[chosen] for column in columns))

@@ -12,8 +12,6 @@ The hash is the SHA-256 of these bytes:
 So the hash covers who sat where, but not how ranks are spelled (1, 2, 2 or 1, 5, 5).
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
@@ -62,7 +60,7 @@ class Tables:
         """The number of players at each of these tables."""
         return int(self.players.shape[1])
 
-    def only(self, rows: Ints) -> Tables:
+    def only(self, rows: Ints) -> "Tables":
         """Select some of the rows."""
         return Tables(self.players[rows], self.ranks[rows], self.groups[rows], self.counts[rows])
 

@@ -1,7 +1,5 @@
 """Records of contests: all that bots play against each other beside the ladder."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated

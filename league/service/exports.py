@@ -4,8 +4,6 @@ Each page is a separate query above the last key, so a slow reader holds no tran
 what each column means; `league.service.series.deals` decides when a match's dice are shown.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

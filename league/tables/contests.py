@@ -1,7 +1,5 @@
 """Contests: all that is played beside the ladder, with fields, meetings and results."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

@@ -10,8 +10,6 @@ it, as does anyone who verifies a match from outside.
 What `HOSTS_WORD` says must be trusted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from deadheat.engine.chance import commitment

@@ -5,8 +5,6 @@ changed since, and a refit is due; or this is another version of the method. Nam
 compared, because they may change; neither is what is merely shown on the same page.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass

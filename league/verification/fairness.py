@@ -4,8 +4,6 @@ and the audit log's hash chain. The functions are pure, so anybody can check a s
 `league.service.series.dice` says what is checked and what must be trusted.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence

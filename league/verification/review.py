@@ -5,8 +5,6 @@ time follows from the evidence beside it. It cannot prove that the evidence itse
 time).
 """
 
-from __future__ import annotations
-
 import logging
 from dataclasses import asdict
 from typing import Any

@@ -5,8 +5,6 @@ does. In a real box, against a limit of `LIMIT_MS`, a sleeper answers a margin (
 and the same margin after it, a worker uses half of it, a spinner never answers, and a chatterer answers at once.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 import time

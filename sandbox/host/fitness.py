@@ -13,8 +13,6 @@ A host whose known verdicts are *mostly* void or in doubt is not unfit for that 
 on one), but the check has shown little: it says so and is soon repeated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum

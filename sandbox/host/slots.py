@@ -15,8 +15,6 @@ same and shares the processors with whoever holds them, which costs no bot anyth
 own, too, which exclude only its processes from each other.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import fcntl

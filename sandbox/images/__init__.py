@@ -1,7 +1,5 @@
 """The judge image's name. Its tag contains its recipe, so another checkout's image never takes the place of ours."""
 
-from __future__ import annotations
-
 import hashlib
 from functools import cache
 from pathlib import Path

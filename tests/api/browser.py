@@ -1,7 +1,5 @@
 """Stand in for a browser: keep cookies, say where a request comes from, fill in forms and post them."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 from typing import Any
 
@@ -85,11 +83,11 @@ class Browser:
         fields = {**self.form(action).fields, **values}
         return self.show(self.client.post(action, data=fields, headers=OURS, follow_redirects=True), status)
 
-    def sign_up(self, name: str = "ada") -> Browser:
+    def sign_up(self, name: str = "ada") -> "Browser":
         self.submit("/sign-up", at="/sign-up", name=name, password=PASSWORD)
         return self
 
-    def sign_in(self, name: str, password: str = PASSWORD) -> Browser:
+    def sign_in(self, name: str, password: str = PASSWORD) -> "Browser":
         self.submit("/sign-in", at="/sign-in", name=name, password=password)
         return self
 

@@ -1,7 +1,5 @@
 """A small OpenID provider with real keys, over HTTP on this machine. It can be told to lie."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

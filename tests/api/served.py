@@ -1,7 +1,5 @@
 """Serve an application on a real socket, for clients that bring their own HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

@@ -1,7 +1,5 @@
 """An application on a small league, without sockets: a client, a queue that records, hand-made zips."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Callable, Mapping
@@ -82,7 +80,7 @@ class Site:
         self._closes.append(client.close)
         return client
 
-    def beside(self, **values: object) -> Site:
+    def beside(self, **values: object) -> "Site":
         """Return another league with these settings, which is closed with this one."""
         made = Site(self.world.settings.data_dir / f"beside{len(self._closes)}", **values)
         self._closes.append(made.close)

@@ -1,7 +1,5 @@
 """Accounts in the browser: signing up, in and out; tokens, passwords, teams; and what another site cannot do."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import urlencode
 

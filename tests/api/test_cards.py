@@ -1,7 +1,5 @@
 """What other sites show of a league: pictures, frames and feeds."""
 
-from __future__ import annotations
-
 import io
 import re
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Unrated matches over HTTP and on the site: asked for in a form, followed on a page, stopped."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

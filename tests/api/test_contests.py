@@ -1,7 +1,5 @@
 """One address for every kind of contest: who sees it, its lists, and where the addresses of earlier releases lead."""
 
-from __future__ import annotations
-
 import pytest
 
 from deadheat.league.tables import Contest

@@ -1,7 +1,5 @@
 """The organiser's desk, the operator's page and appeals, in the browser."""
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import datetime, timedelta

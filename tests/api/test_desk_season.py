@@ -1,7 +1,5 @@
 """A season's page at the desk, and what the desk says after each step, in the browser."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, timedelta
 

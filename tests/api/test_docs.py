@@ -1,7 +1,5 @@
 """Documentation, searches and home, and how answers are sent: in the reader's language and packed."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import io

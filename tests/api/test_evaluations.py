@@ -1,7 +1,5 @@
 """Evaluations over HTTP, on the site, at the desk and in the export."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """The pages of a person's match: who may see what, what a form turns into, and what stays when it is over."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A season as files: every row and cell is what the database holds, every column is explained, no cell is a formula."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """The inbox, webhooks and mail, over HTTP and on the account's pages."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The leaderboard: from the snapshot, as bytes, with an ETag."""
 
-from __future__ import annotations
-
 import threading
 from collections import OrderedDict
 from unittest import mock

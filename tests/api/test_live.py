@@ -1,7 +1,5 @@
 """A season's stream of news: what it says, how many may be open, and that it ends."""
 
-from __future__ import annotations
-
 import re
 from contextlib import ExitStack
 from pathlib import Path

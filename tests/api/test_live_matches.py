@@ -1,7 +1,5 @@
 """The API's account of a match in progress."""
 
-from __future__ import annotations
-
 from deadheat.api.services import FRESH_SECONDS
 from deadheat.engine.core import Reply
 from deadheat.league.jobs import SeriesJob

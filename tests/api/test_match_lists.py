@@ -1,7 +1,5 @@
 """Lists of matches on the site: every match can be reached, points are decimals, and omissions are stated."""
 
-from __future__ import annotations
-
 import dataclasses
 from dataclasses import replace
 from fractions import Fraction

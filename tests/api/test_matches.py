@@ -1,7 +1,5 @@
 """Matches: lists, evidence, transcripts, and what only authors see."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import obstore

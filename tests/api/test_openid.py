@@ -1,7 +1,5 @@
 """Signing in through an OpenID provider that signs with real keys and can lie."""
 
-from __future__ import annotations
-
 import base64
 import html
 import json

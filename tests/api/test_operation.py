@@ -1,7 +1,5 @@
 """Operation: the server is alive, ready, measured and documented."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re

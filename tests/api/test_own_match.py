@@ -1,7 +1,5 @@
 """What only the owners of a bot see: its workshop, why a match was lost, and what was written to stderr."""
 
-from __future__ import annotations
-
 import dataclasses
 import html
 import re

@@ -1,7 +1,5 @@
 """The pages: what they say, that hostile text stays text, and that nothing comes from elsewhere."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 import json

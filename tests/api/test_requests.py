@@ -1,7 +1,5 @@
 """Bad requests get clear problem documents; good ones are answered."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import logging

@@ -1,7 +1,5 @@
 """Organisers' rulings, held matches, authors' appeals, and the record of decisions."""
 
-from __future__ import annotations
-
 import ast
 import re
 from enum import StrEnum

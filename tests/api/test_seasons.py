@@ -1,7 +1,5 @@
 """Seasons, entries, teams and quotas over HTTP."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Mapping
 from html import escape

@@ -1,7 +1,5 @@
 """Uploads: what is accepted, what is refused, and that nothing beyond the limit is read."""
 
-from __future__ import annotations
-
 import stat
 import zipfile
 from typing import Any

@@ -1,7 +1,5 @@
 """What organisers and authors are told about the machines, the languages on them, and late answers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, replace

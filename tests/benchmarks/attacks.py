@@ -7,8 +7,6 @@ it is asked, and makes its own threads wait so that the host seems to have taken
 see attackers.c. Own time is compared within one session, by turns.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import statistics

@@ -1,7 +1,5 @@
 """One control group around everything that a benchmark starts, so that one counter holds all of its CPU time."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

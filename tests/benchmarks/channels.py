@@ -12,8 +12,6 @@ on one. The host's page cache is emptied once at the beginning, as after a start
 resident shows. Channels that docs/security.md admits are marked; all others must be 0.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math

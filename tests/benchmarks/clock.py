@@ -12,8 +12,6 @@ with memory beside opponents that disturb them; (h) computing that is not charge
 sleep that is given back; see `attacks`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

@@ -13,8 +13,6 @@ With bots that think it is less.
 and to tell operators how the queue stands, and to send a message to a Redis that holds as many. Both sizes take turns.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

@@ -13,8 +13,6 @@ robin, 5 matches a pair), `final` (23 teams, round robin every 15 minutes for si
 `--days` and `--teams` make that contest smaller.
 """
 
-from __future__ import annotations
-
 import signal
 import sys
 import time

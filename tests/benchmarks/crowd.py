@@ -1,7 +1,5 @@
 """A league too large to be played, written straight into its database: thousands of bots, a million matches."""
 
-from __future__ import annotations
-
 import copy
 import random
 import sqlite3

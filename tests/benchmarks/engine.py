@@ -16,8 +16,6 @@ textarena comes from the package index into an environment of its own in data/, 
 installs nothing and does without.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import statistics

@@ -1,7 +1,5 @@
 """A Docker Engine for one purpose: own data, own socket, and a control group or runtimes that the host's lacks."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

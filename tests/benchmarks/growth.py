@@ -7,8 +7,6 @@ fills another one, whose series have all been played. Beside it is shown how SQL
 as a whole grows with the queue.
 """
 
-from __future__ import annotations
-
 import statistics
 import sys
 import time

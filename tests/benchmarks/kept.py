@@ -1,7 +1,5 @@
 """The league's own application, which here never remakes an answer that it keeps."""
 
-from __future__ import annotations
-
 from fastapi import FastAPI
 
 from deadheat.api import services

@@ -1,7 +1,5 @@
 """Empty leagues for benchmarks, on SQLite or PostgreSQL."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager

@@ -8,8 +8,6 @@ control group, and its counter is the figure. Every match is played by the rules
 in the metrics, as a worker does. The second table is about a pair of rooms alone: start, READY and OK, end.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import statistics

@@ -14,8 +14,6 @@ Ratings are Bradley-Terry as in `league.ratings`, fitted here by a few lines of 
 between equals, is half a win.
 """
 
-from __future__ import annotations
-
 import hashlib
 import random
 import statistics

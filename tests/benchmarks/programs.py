@@ -1,7 +1,5 @@
 """Small programs for benchmarks, built as a worker builds them."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

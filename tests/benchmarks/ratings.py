@@ -18,8 +18,6 @@ of its strength, on average, if it is tied to its parent as any version is (befo
 Pairing is measured by ./scripts/bench pairing.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 import warnings

@@ -1,7 +1,5 @@
 """A minimal application: the same bytes for every request."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -12,8 +12,6 @@ CPUs is an interrupt, in a virtual machine an exit to the hypervisor: it costs b
 rest together, and varies with every neighbour.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

@@ -10,8 +10,6 @@ the database, and size. Then those that show rankings, when no ranking is kept e
 `--folder` keeps the league that is made, or uses the one that is there.
 """
 
-from __future__ import annotations
-
 import http.client
 import os
 import socket

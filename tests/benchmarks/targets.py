@@ -1,7 +1,5 @@
 """Arguments and targets of the benchmarks. Each figure is printed beside its target; misses are listed at the end."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from dataclasses import dataclass, field

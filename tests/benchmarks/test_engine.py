@@ -1,7 +1,5 @@
 """The engine's benchmark runs, in its short mode; whether it reaches its targets is for ./scripts/bench to say."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """The ratings' benchmark runs, in its short mode; whether it reaches its targets is for ./scripts/bench to say."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.benchmarks.test_short_modes import short

@@ -2,8 +2,6 @@
 other targets are reached is for ./scripts/bench to say.
 """
 
-from __future__ import annotations
-
 import faulthandler
 import subprocess
 import sys

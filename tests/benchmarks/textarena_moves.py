@@ -4,8 +4,6 @@ Reads numbers of matches, a line each, and answers with the moves made and the C
 imports nothing of Deadheat, which is not there; both sides of the comparison play the moves of `claims`.
 """
 
-from __future__ import annotations
-
 import gc
 import random
 import sys

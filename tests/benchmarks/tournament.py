@@ -9,8 +9,6 @@ CPU time of all processes involved, and only the ratio means anything. The bots'
 are this process's children; a tournament's bots are the same programs.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -9,8 +9,6 @@ what the code needs on an undisturbed core, which is what the target is about; t
 work.
 """
 
-from __future__ import annotations
-
 import random
 import sys
 import time

@@ -8,8 +8,6 @@ must not have won a point. If a trick aims but none of its answers counted past 
 a miss, too.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext

@@ -11,8 +11,6 @@ read shares. The interpreter's own work counts for the module that called it.
 (d) The worker's system calls a match, from a series under strace; those of opening the boxes are among them.
 """
 
-from __future__ import annotations
-
 import argparse
 import cProfile
 import os

@@ -1,7 +1,5 @@
 """Run the command as people do, in a process of its own, or inside this process, which saves a second."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A server on a real socket that answers as told: properly, with nonsense, halfway or not at all."""
 
-from __future__ import annotations
-
 import json
 import socket
 import struct

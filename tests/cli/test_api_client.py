@@ -1,7 +1,5 @@
 """What the client does when the connection, the server or something that answers for it misbehaves."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """`deadheat season archive` and `verify`: one file has a whole season, and every lie in it is found."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import zipfile

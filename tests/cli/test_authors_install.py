@@ -2,8 +2,6 @@
 project's own dependencies.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Back-ups, and upgrades of earlier releases."""
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3

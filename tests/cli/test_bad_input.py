@@ -1,7 +1,5 @@
 """A wrong argument gets one clear sentence and a non-zero exit code, never a traceback."""
 
-from __future__ import annotations
-
 import shutil
 import socket
 import subprocess

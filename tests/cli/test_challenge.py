@@ -1,7 +1,5 @@
 """Unrated matches on the league's machines, asked for and looked at from the command line."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from pathlib import Path

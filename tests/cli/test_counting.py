@@ -1,7 +1,5 @@
 """What commands count and print: scores, tables and replays."""
 
-from __future__ import annotations
-
 import io
 import json
 import random

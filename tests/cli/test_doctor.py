@@ -1,7 +1,5 @@
 """`deadheat doctor`: every problem that it should find, caused on purpose."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

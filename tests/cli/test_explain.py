@@ -1,7 +1,5 @@
 """`deadheat explain` and the recorded opponents it proposes, and late answers in tables."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Followed matches are reported once each, however many end at once and in whatever order."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """`serve` starts copies of itself, which behave like programs of their own."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

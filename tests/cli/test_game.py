@@ -1,7 +1,5 @@
 """`deadheat game`: games from `new` play and pass, `check` says what is wrong, `serve` shows what was saved."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What was played stays as it was judged: archives and transcripts of earlier code are right for ever."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

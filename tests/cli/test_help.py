@@ -1,7 +1,5 @@
 """The command line itself: help, completion, JSON, exit codes and Ctrl-C."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

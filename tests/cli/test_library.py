@@ -1,7 +1,5 @@
 """The library: its clients have the same methods, and what the server has."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import re

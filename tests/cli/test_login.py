@@ -1,7 +1,5 @@
 """Logging in and out, against a real server: where the token is kept, and to whom it is shown."""
 
-from __future__ import annotations
-
 import json
 import socket
 import stat

@@ -1,7 +1,5 @@
 """Servers that lie: what they say becomes no path outside the user's folder, no traceback and no terminal's command."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

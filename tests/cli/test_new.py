@@ -1,7 +1,5 @@
 """Starters, and programs as authors write them."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

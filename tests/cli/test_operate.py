@@ -1,7 +1,5 @@
 """Commands of operators: processes, machines, users and the first organiser."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import shutil

@@ -1,7 +1,5 @@
 """An organiser's day at the command line, against a real server."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """`deadheat play` as a person uses it: commands, output, exit codes."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import json

@@ -1,7 +1,5 @@
 """Statistics of results: ratings of a file or a season, and sequential tests."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import closing

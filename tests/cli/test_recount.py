@@ -1,7 +1,5 @@
 """`deadheat rate --season ID --check --server URL`: a ranking computed again from a server's exports."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 

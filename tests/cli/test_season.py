@@ -1,7 +1,5 @@
 """Running a season, taking part in it, and the inbox, at the command line against a real server."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

@@ -1,7 +1,5 @@
 """From an upload to looking at the first matches, at the command line against a real server."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 import json

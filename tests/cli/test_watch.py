@@ -1,7 +1,5 @@
 """Watching and verifying transcripts, and opening them in a browser."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -10,8 +10,6 @@ are published, every invariant must hold, no match may be given up on, no innoce
 nothing may be left on the machines. A failing run is repeated by its seed, as far as a cluster repeats itself.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import random

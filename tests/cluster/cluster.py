@@ -8,8 +8,6 @@ Engine and share the processors of this one, but know nothing of each other: eac
 FIFOs. Times are short so that lost work is found soon; everything else is as shipped.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import re

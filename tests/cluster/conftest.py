@@ -1,7 +1,5 @@
 """One cluster for all tests of this folder: starting it takes longer than most of them."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 

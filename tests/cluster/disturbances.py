@@ -4,8 +4,6 @@
 something first sets `Cluster.outage_at` when the outage itself begins.
 """
 
-from __future__ import annotations
-
 import contextlib
 import random
 import signal

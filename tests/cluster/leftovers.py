@@ -3,8 +3,6 @@
 A wall stays, empty and with its folder, for as long as its worker lives (see `sandbox.rooms`).
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -14,8 +14,6 @@ The kernel takes all of it away with the last process that is in it, and every p
 that started it: a test that is itself killed leaves no interface, no name and no server behind.
 """
 
-from __future__ import annotations
-
 import ctypes
 import itertools
 import os
@@ -79,11 +77,11 @@ class Network:
         _call(_C.setns, self._home, _CLONE_NEWNET)
         os.close(self._home)
 
-    def machine(self, name: str) -> Machine:
+    def machine(self, name: str) -> "Machine":
         self.machines[name] = Machine(name, f"{SUBNET}.{next(self._numbers)}", self.folder / name)
         return self.machines[name]
 
-    def remove(self, machine: Machine) -> None:
+    def remove(self, machine: "Machine") -> None:
         del self.machines[machine.name]
         machine.close()
 

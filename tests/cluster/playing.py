@@ -5,8 +5,6 @@ need to. No two answers are the same line (no two bids, no two categories), so t
 each accepted answer is in it once and in order, and no other.
 """
 
-from __future__ import annotations
-
 import contextlib
 import random
 import re
@@ -218,7 +216,7 @@ class Guest:
                     raise AssertionError(f"not within {PATIENCE_SECONDS:g} s") from error
                 time.sleep(LOOK_SECONDS)
 
-    def _page(self, path: str) -> Page:
+    def _page(self, path: str) -> "Page":
         answer = _sound(self._http.get(path))
         assert answer.status_code == 200, f"{path}: {answer.status_code}"
         return Page(answer.text)

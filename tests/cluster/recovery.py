@@ -1,7 +1,5 @@
 """How soon a season is played as before, once a disturbance is over."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor

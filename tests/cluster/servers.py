@@ -1,7 +1,5 @@
 """PostgreSQL (a primary and a standby that may take its place) and Redis, on machines of `tests.cluster.network`."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import time
@@ -39,7 +37,7 @@ class Primary:
         self.start()
         self.machine.do("ip", "address", "add", f"{ADDRESS}/24", "dev", "eth0")
 
-    def follow(self, primary: Primary) -> None:
+    def follow(self, primary: "Primary") -> None:
         """Become a standby that has every commit before the league hears of it."""
         source = f"host={primary.machine.address} user=league application_name=standby"
         self._program("pg_basebackup", "-d", source, "-D", self.data, "-R", "-X", "stream", "-c", "fast", "--no-sync")

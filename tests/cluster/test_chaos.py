@@ -1,7 +1,5 @@
 """A few of the disturbances of ./scripts/chaos, in every run of all tests. A failing one names its seed."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.cluster.chaos import Chaos

@@ -1,7 +1,5 @@
 """When a season is played as before is told by its finished series alone."""
 
-from __future__ import annotations
-
 from tests.cluster.recovery import BEFORE_SECONDS, Finished, Recovery, recovery
 
 STRUCK, OVER = 1000.0, 1030.0

@@ -1,7 +1,5 @@
 """A season on eight machines, from the uploads to the published standings, in real containers."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.cluster.chaos import BOTS

@@ -1,7 +1,5 @@
 """An author who uploads a new version while the cluster is disturbed, and does not give up."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import threading

@@ -7,8 +7,6 @@ The first of its processes that reaches the moment and finds the file removes it
 its place find no file, and live. A deadly program kills every process that is about to start it.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import signal

@@ -1,7 +1,5 @@
 """A collector of traces that knows as much of OpenTelemetry as the tests need."""
 
-from __future__ import annotations
-
 import gzip
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A real season, watched by a real Prometheus and a collector of traces."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 import signal

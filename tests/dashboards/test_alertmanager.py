@@ -1,7 +1,5 @@
 """From a firing rule to a notification: a real Prometheus, a real Alertmanager, a receiver of our own."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import queue

@@ -1,7 +1,5 @@
 """Dashboards and alerts use existing metrics, in expressions that a real Prometheus answers."""
 
-from __future__ import annotations
-
 import json
 import re
 import runpy

@@ -1,7 +1,5 @@
 """Traces and logs of a real league: of its API, queue, workers and sandbox."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Run Compose and the other programs that make a deployment."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -4,8 +4,6 @@
 minutes and ten services. It plays little: tests/cluster shows that nothing is lost whatever fails.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

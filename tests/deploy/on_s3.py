@@ -3,8 +3,6 @@
 ./scripts/deploy-check installs it for this file alone, and starts this file.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import time

@@ -1,7 +1,5 @@
 """The files of the production deployment; ./scripts/deploy-check tries them on an engine."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

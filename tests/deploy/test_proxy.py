@@ -1,7 +1,5 @@
 """deploy/nginx in front of the API: Debian's nginx, a certificate of the test, real requests."""
 
-from __future__ import annotations
-
 import select
 import shutil
 import socket

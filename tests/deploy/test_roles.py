@@ -1,7 +1,5 @@
 """The deployment's PostgreSQL, started by the entrypoint of its image: who owns what, and who may do what."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import re

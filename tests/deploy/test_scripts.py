@@ -1,7 +1,5 @@
 """Scripts and the example of settings."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

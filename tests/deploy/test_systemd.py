@@ -1,7 +1,5 @@
 """The systemd units: systemd understands them, they are confined where possible, and they start what exists."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

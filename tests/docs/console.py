@@ -8,8 +8,6 @@ program. Blocks that need what no test has (an engine, another account) are plai
 The shell's own prompt tells exit codes, because a question for a password would read what is typed ahead.
 """
 
-from __future__ import annotations
-
 import os
 import pty
 import re

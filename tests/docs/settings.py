@@ -6,8 +6,6 @@ writes every setting from league/config.py to docs/operators.md and deploy/env.e
 season's states to docs/export.md and the commands that lead to them to docs/client.md.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

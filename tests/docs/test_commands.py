@@ -1,7 +1,5 @@
 """Pages followed to the letter on servers that build and play."""
 
-from __future__ import annotations
-
 import html
 import re
 import time

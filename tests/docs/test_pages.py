@@ -1,7 +1,5 @@
 """Pages of documentation say what the code does: links, settings, commands, sizes."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

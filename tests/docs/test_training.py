@@ -1,7 +1,5 @@
 """The page about training: its programs run, and its tables are the code's."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The authors' page, followed with the wheel alone by an ordinary user on a machine without an engine."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

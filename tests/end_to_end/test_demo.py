@@ -1,7 +1,5 @@
 """The whole product as its newcomers meet it: one command, real HTTP, real containers. Twice."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

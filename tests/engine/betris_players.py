@@ -3,8 +3,6 @@
 They draw from `Chance`, whose values are specified, so that the golden transcripts are the same under any Python.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from deadheat.engine.chance import Chance

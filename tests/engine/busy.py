@@ -1,7 +1,5 @@
 """Matches in which the host took time from bots."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from deadheat.engine.core import NS_PER_MS, Fault, Reply, Seat

@@ -1,7 +1,5 @@
 """The matches that are kept in tests/transcripts, and names for their players."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Simulated players and set tables of Liar's Dice, for its tests."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """After a match: what a strong bot would have done at each move of a seat."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Generator, Mapping

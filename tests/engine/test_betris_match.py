@@ -1,7 +1,5 @@
 """Whole matches of Betris: order of lines, banks, faults, hidden information, and totals computed a second time."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
@@ -191,7 +189,7 @@ class Recount:
             assert not cells or moved_to_origin(cells) in FORMS[self.block]
             self.filled |= cells
 
-    def told(self, line: str, other: Recount) -> None:
+    def told(self, line: str, other: "Recount") -> None:
         command, *arguments = line.split()
         if command == "PHASE1":
             self.offered = arguments[:2]

@@ -1,7 +1,5 @@
 """The rules of Betris as tables from their source text. Names and parameters contain the ids of rulings."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The stream of chance is a published algorithm, so these values may never change."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Every registered game passes `check_game`, which finds every way to break a game that is listed here."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Callable, Generator, Mapping

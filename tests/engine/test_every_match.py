@@ -1,7 +1,5 @@
 """What holds in the matches of every game: names, bytes, and faults where both seats are asked at once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Games are found wherever they lie, and adding one takes only its folder."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

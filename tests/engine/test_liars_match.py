@@ -1,7 +1,5 @@
 """Whole matches of Liar's Dice: views, rounds, eliminations, faults, and the losers computed a second time."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Replies in JSON: how they may be spelled, and that every hostile line is a fault."""
 
-from __future__ import annotations
-
 import json
 import sys
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The strict reader of replies: every line outside the grammar is a fault, and none raises any other exception."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

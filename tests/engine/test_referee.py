@@ -1,7 +1,5 @@
 """The referee, and matches that are not over."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Generator, Mapping, Sequence
 

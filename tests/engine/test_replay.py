@@ -3,8 +3,6 @@
 Every forgery here is encoded with a correct chain of hashes, so only the rules can detect it.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial

@@ -1,7 +1,5 @@
 """The codec of transcripts: what is encoded comes back, and altered bytes are refused."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What is told of a match: verdicts, bots' notes, and the moment that decided it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

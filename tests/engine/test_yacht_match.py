@@ -1,7 +1,5 @@
 """Whole matches of Yacht Auction: the order of lines, and totals computed a second time."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

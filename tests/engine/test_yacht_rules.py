@@ -1,7 +1,5 @@
 """The rules of Yacht Auction as tables from their source text. Names and parameters contain the ids of rulings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -3,8 +3,6 @@
 Standard library only: a case's make.py is a program of its own, which finds this module beside its folder.
 """
 
-from __future__ import annotations
-
 import io
 import stat
 import struct

@@ -5,8 +5,6 @@ every counter that it can. `remembered` runs series of such matches in one box, 
 that show whether the match before pushed.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence

@@ -5,8 +5,6 @@ nobody else has it) and by the engine's directories for it. All of them are note
 is over: other people's containers on the same host do not disturb the search. The walls that rooms are in stay.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 import time

@@ -5,8 +5,6 @@ see no difference. What a host counts as a whole remains visible: its load, its 
 carries little, and slowly.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path

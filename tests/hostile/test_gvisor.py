@@ -3,8 +3,6 @@
 The runtime is registered with an engine that is started for this: the one of this host stays as it is.
 """
 
-from __future__ import annotations
-
 import faulthandler
 import shutil
 import subprocess

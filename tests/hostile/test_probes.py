@@ -5,8 +5,6 @@ filter, on the host's network, with the engine's socket, the host's devices and 
 attempt that fails even here is written wrongly, or this machine has nothing to attempt it on; the latter are listed.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Iterator

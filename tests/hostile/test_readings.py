@@ -1,7 +1,5 @@
 """A match sees nothing of what the match before it in the same box did."""
 
-from __future__ import annotations
-
 import faulthandler
 from contextlib import closing
 from pathlib import Path

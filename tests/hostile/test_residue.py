@@ -1,7 +1,5 @@
 """The search for what a box leaves behind finds everything that is left on purpose."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The walls around rooms: what who broke out of a room would reach, and makers of rooms that fail."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -1,7 +1,5 @@
 """Rooms when processor time, memory or control groups run short: who pays is never a bot that did not take them."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import itertools

@@ -1,7 +1,5 @@
 """Uploads that must be refused, sent to the API as an author sends them."""
 
-from __future__ import annotations
-
 import tracemalloc
 from collections.abc import Iterator
 from hashlib import sha256

@@ -1,7 +1,5 @@
 """Every case of the zoo ends as it should, harms nobody and leaves nothing behind."""
 
-from __future__ import annotations
-
 import logging
 import re
 import tempfile

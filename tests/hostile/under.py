@@ -5,8 +5,6 @@
 The runtime is registered with an engine that is started for this alone and deleted afterwards.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -5,8 +5,6 @@ Every step is the product's own: `service.bots.bots` takes the upload, `sandbox.
 need them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import itertools

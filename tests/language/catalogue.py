@@ -6,8 +6,6 @@ adds new messages, without a translation, and drops those that no source has any
 (`league.locale.messages`) and the words of our enumerations, which templates look up with the filter `word`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from http import HTTPStatus

@@ -1,7 +1,5 @@
 """Find texts that people read and no catalogue has: in templates, modules that make pages, scripts, and on pages."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """No text is outside the catalogues, and every message has its translation with the same placeholders."""
 
-from __future__ import annotations
-
 import re
 import sys
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A clock for leagues in tests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 

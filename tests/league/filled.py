@@ -5,8 +5,6 @@ tables) and `LATER` (for columns added to a table that has rows) give the values
 migration needs a line here only if the database refuses a made-up value.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """Logs for tests of ratings, written out or drawn from known strengths."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Meetings of two, built and read by sides, and the contests to which series belong."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from sqlmodel import col, select
@@ -18,7 +16,7 @@ class Pair(Meeting):
 
     def __new__(
         cls, round_: int, first: int, second: int | None, first_points: float = 0.0, second_points: float = 0.0
-    ) -> Pair:
+    ) -> "Pair":
         players = (first,) if second is None else (first, second)
         return super().__new__(cls, round_, players, (first_points, second_points)[: len(players)])
 

@@ -1,7 +1,5 @@
 """Outcomes of matches in tests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 

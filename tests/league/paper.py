@@ -1,7 +1,5 @@
 """A ladder that is kept in memory, without a database."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """People in a league for tests, and their bots."""
 
-from __future__ import annotations
-
 from functools import partial
 from hashlib import sha256 as sha256_of
 

@@ -1,7 +1,5 @@
 """The tests' own PostgreSQL server, in a temporary folder and reached through a socket."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

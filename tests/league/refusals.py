@@ -1,7 +1,5 @@
 """Check that something is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import ParamSpec
 

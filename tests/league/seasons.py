@@ -1,7 +1,5 @@
 """Open the seasons of a league for tests, enter bots in them, change their states, and rank them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any

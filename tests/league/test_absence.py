@@ -1,7 +1,5 @@
 """Bots that leave, rest and come back."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

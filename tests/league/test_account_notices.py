@@ -1,7 +1,5 @@
 """People are told by all channels of what opens their account, and a new password keeps only what they say."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

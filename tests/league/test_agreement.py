@@ -1,7 +1,5 @@
 """Verification: transcripts against their rules, and a league's tables against its transcripts."""
 
-from __future__ import annotations
-
 import dataclasses
 from dataclasses import replace
 from pathlib import Path

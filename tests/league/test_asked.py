@@ -1,7 +1,5 @@
 """Unrated matches that authors ask for: they change nothing that counts, and may be private."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The audit log is a chain that reveals every later change."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A restored league equals the one that was backed up, from and to both kinds of database."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Blobs are stored and found by the hash of their content."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os

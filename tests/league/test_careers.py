@@ -1,7 +1,5 @@
 """What pages tell of bots and seasons: careers, histories, neighbouring matches and overviews."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Promotion gates: a version takes over once it has shown that it is stronger, and trying again does not help."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 

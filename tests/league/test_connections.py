@@ -1,7 +1,5 @@
 """How many connections to PostgreSQL a process opens and keeps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The schema and its migrations fit the tables, and transactions do not disturb each other."""
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 import time

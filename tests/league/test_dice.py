@@ -1,7 +1,5 @@
 """A season's dice follow from a secret that it commits to when it opens and reveals at the end."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """A season may have divisions, and bots change them with the next season."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

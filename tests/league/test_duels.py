@@ -1,7 +1,5 @@
 """Duels at gates, on request and at panels: their rule, and whole histories that stay as they were."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Rules decide which bots enter a season, and with which version."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

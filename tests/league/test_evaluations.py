@@ -1,7 +1,5 @@
 """Evaluations begin by a timetable and are played round by round; their standings never change again."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any

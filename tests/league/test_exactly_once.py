@@ -1,7 +1,5 @@
 """Every result counts once, whatever happens to messages and workers."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from dataclasses import replace

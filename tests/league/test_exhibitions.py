@@ -1,7 +1,5 @@
 """People's matches against bots in the database: who may play, what is asked, what is accepted, and how it ends."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path

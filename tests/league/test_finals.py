@@ -1,7 +1,5 @@
 """Finals lead from the frozen ladder to published standings."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Waits, paces and forecasts."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from typing import Any
 from unittest.mock import patch

@@ -1,7 +1,5 @@
 """Machines and the API have the league's games, and the rules that were played are told."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Matches can be watched while they are played."""
 
-from __future__ import annotations
-
 import pytest
 from sqlmodel import select
 

@@ -1,7 +1,5 @@
 """A migrated league keeps its data and what they mean; no migration loses or changes anything."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from dataclasses import asdict, is_dataclass

@@ -1,7 +1,5 @@
 """People are told of each of their events once, in the transaction of the event."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

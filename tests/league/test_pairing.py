@@ -1,7 +1,5 @@
 """The ladder decides which bots play next."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """Draws and standings of evaluations, at tables of two to six, are compared with a second, naive implementation."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

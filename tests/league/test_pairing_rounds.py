@@ -1,7 +1,5 @@
 """Finals are drawn by Berger's tables or as Swiss rounds, from what was played, as they always were."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Seats, deals, and the games that tell neighbours apart."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise, permutations

@@ -1,7 +1,5 @@
 """Stages and brackets are compared with tables from their rules and with a second implementation."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from hashlib import sha256

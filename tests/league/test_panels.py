@@ -1,7 +1,5 @@
 """The panel: every new version first plays the season's sample bots, and may need a minimum of points there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Organisers choose when a season's transcripts and sources are public."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

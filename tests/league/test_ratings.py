@@ -1,7 +1,5 @@
 """Ratings have known answers, priors and chains of versions, and depend on the log's content alone."""
 
-from __future__ import annotations
-
 import math
 import random
 

@@ -1,7 +1,5 @@
 """Errors of ratings, intervals of places, and performances."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Logs of results, and the columns beside a rating."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """A stored ranking is recomputed from the log, and every difference is reported."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

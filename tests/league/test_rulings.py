@@ -1,7 +1,5 @@
 """Rulings on results, and what is said of a match that does not count."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

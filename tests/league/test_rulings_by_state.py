@@ -1,7 +1,5 @@
 """Rulings in every state of a season, by whom, and beside other changes."""
 
-from __future__ import annotations
-
 import json
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Planning decides who plays, against whom, in which seats and with which dice."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Season files are read, refused as a whole, applied and written."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, timedelta, timezone
 from enum import StrEnum

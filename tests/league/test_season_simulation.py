@@ -2,8 +2,6 @@
 ends, its finals are fair, and its standings are published once. A failing run names its seed.
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Seasons change their states by date and by hand."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from contextlib import nullcontext

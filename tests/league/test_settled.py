@@ -1,7 +1,5 @@
 """A ladder whose order is settled plays rarely, and goes on when something changes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

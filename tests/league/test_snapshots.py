@@ -1,7 +1,5 @@
 """Which standings are kept, and what is read from them."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

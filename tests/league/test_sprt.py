@@ -1,7 +1,5 @@
 """Sequential tests: the ratio of a test of games, and the older test at a cut, by which archives are verified."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction

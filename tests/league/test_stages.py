@@ -1,7 +1,5 @@
 """Finals in stages lead from the ladder's finalists to a winner."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A ranking is computed from the whole log, and only when the log has changed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A series costs a handful of statements, however many matches it has."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

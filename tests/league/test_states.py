@@ -1,7 +1,5 @@
 """Only certain states may follow each state."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 import pytest

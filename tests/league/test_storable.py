@@ -1,7 +1,5 @@
 """Strangers' text is made fit for the database."""
 
-from __future__ import annotations
-
 import json
 import math
 from datetime import UTC, datetime

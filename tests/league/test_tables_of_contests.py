@@ -1,7 +1,5 @@
 """Round robins and knock-outs at tables of three to six."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from hashlib import sha256

@@ -1,7 +1,5 @@
 """What processes tell: lines of the log, traces, and metrics of processes that ended."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

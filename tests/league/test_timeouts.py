@@ -1,7 +1,5 @@
 """How prompts met their deadlines: the counts behind `/timeouts`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

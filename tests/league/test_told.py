@@ -1,7 +1,5 @@
 """People are told of the service's failures in its own words, never in a library's."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A newcomer's first match does not wait behind a backlog, and nobody starves."""
 
-from __future__ import annotations
-
 from collections import Counter, deque
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """A closing date waits for what is open in a season, and closing by hand must then be forced."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 from functools import partial

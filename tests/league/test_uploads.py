@@ -1,7 +1,5 @@
 """Uploads: what is taken, how many, and whose are built first."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Callable, Iterator

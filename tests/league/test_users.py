@@ -1,7 +1,5 @@
 """Accounts, tokens and sign-ups, and how accounts end."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path

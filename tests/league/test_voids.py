@@ -1,7 +1,5 @@
 """Void attempts leave traces, may need an organiser, and show whose matches fail unusually often."""
 
-from __future__ import annotations
-
 import pytest
 from sqlmodel import select
 

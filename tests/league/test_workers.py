@@ -1,7 +1,5 @@
 """Machines that judge: fit, unfit, silent or held by others."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Label a transcript, and make the league's record of its match so that the two agree."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from deadheat.engine.chance import commitment

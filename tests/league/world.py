@@ -1,7 +1,5 @@
 """A small league for tests that plans and plays matches."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Boxes for the tests of the sandbox, and a bot that evaluates what it is asked."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import time

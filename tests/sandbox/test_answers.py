@@ -1,7 +1,5 @@
 """What init answers, and what somebody who has taken it over might."""
 
-from __future__ import annotations
-
 import socket
 
 import pytest

@@ -1,7 +1,5 @@
 """Strangers' archives: what is refused, and that unpacking never leaves its folder."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import stat

@@ -1,7 +1,5 @@
 """Who is to blame for a missed deadline: the rule as a pure function, then in containers that share a processor."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess

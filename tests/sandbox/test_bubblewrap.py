@@ -1,7 +1,5 @@
 """Other people's bots under bubblewrap, started by an ordinary user: what they must not reach, and what is measured."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """What a build cannot do. Shell lines stand in for a compiler that an author has taken over."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

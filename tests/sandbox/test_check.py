@@ -1,7 +1,5 @@
 """The check of a host reads its configuration, and detects a wrong clock."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from unittest import mock

@@ -1,7 +1,5 @@
 """What happens to a bot in its box, and what its matches leave behind. See also `test_insider` and `test_rooms`."""
 
-from __future__ import annotations
-
 import itertools
 import subprocess
 from collections.abc import Callable, Iterator

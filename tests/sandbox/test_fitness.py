@@ -1,7 +1,5 @@
 """What facts about a host say about its fitness to judge."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

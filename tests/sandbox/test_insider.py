@@ -1,7 +1,5 @@
 """What a bot finds in its room and what it cannot do there. Each check is a run of its own, like a match."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Recognising what an author sent."""
 
-from __future__ import annotations
-
 import shlex
 
 import pytest

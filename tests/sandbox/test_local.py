@@ -1,7 +1,5 @@
 """Plain programs: nothing of a run outlives it, and what they write to stderr costs them nothing."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

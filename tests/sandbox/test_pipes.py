@@ -3,8 +3,6 @@
 These tests run on shared, noisy machines, where own time gives the same verdicts as on a quiet one.
 """
 
-from __future__ import annotations
-
 import os
 import select
 import sys

@@ -1,7 +1,5 @@
 """One registry of processors for everybody on a machine."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import pwd

@@ -1,7 +1,5 @@
 """The tree that bots play in, while it is copied; tests with real boxes show that they play in it."""
 
-from __future__ import annotations
-
 import itertools
 from types import SimpleNamespace
 from typing import Any

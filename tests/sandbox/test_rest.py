@@ -1,7 +1,5 @@
 """Boxes that rest while a person thinks: nothing in them runs, they resume unharmed, and none is left behind."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """Rooms: how programs and limits get into them, who ends them, and what happens when one cannot be made."""
 
-from __future__ import annotations
-
 import ast
 import itertools
 import json

@@ -1,7 +1,5 @@
 """The engine's description of a runtime decides whether it can be used, and what a box under it needs."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The filter's own shape; test_insider shows what it does to a bot."""
 
-from __future__ import annotations
-
 import json
 
 from deadheat.sandbox.seccomp import profile

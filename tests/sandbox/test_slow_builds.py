@@ -1,7 +1,5 @@
 """A build's limit is one of its own time, so a busy host breaks no version."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path

@@ -6,8 +6,6 @@ package that it passed over was not checked. Then this says NOT CHECKED, in capi
 With DEADHEAT_AUDIT=required that is a failure; otherwise it is not, because formatting a file needs no service.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

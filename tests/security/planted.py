@@ -4,8 +4,6 @@ Ada is the author whose data is requested. Bob plays against her and has secrets
 organisers, where he appealed). Carl has nothing to do with either.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import html
 import sqlite3

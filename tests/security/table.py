@@ -6,8 +6,6 @@ second for a stranger. Each role gets what the one before it in `ROLES` gets, ex
 the owner's status passes to nobody. `tests/security/test_access.py` checks every route of the application.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial

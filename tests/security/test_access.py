@@ -2,8 +2,6 @@
 because no other tests request every page.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 import sqlite3

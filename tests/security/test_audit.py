@@ -1,7 +1,5 @@
 """The audit of dependencies is never green by mistake."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

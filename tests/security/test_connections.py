@@ -1,7 +1,5 @@
 """The cap on connections, the deadlines of bodies, and the room for uploads."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import time

@@ -3,8 +3,6 @@
 `test_schema` makes values up for the API; these are the pages, and what no schema describes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import closing

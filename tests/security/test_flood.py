@@ -4,8 +4,6 @@ A real server process listens on a real socket; flooders, slow clients and reade
 depends on the host's speed: every request must get the right answer, and clients try again when there is no room yet.
 """
 
-from __future__ import annotations
-
 import asyncio
 import faulthandler
 import json

@@ -1,7 +1,5 @@
 """The headers of every answer for browsers and proxies, errors and files included."""
 
-from __future__ import annotations
-
 import pytest
 
 from deadheat.league.service.seasons.seasons import seasons

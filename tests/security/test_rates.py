@@ -1,7 +1,5 @@
 """Limits that several processes count together, in a real Redis."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from hashlib import blake2b

@@ -1,7 +1,5 @@
 """The settings with which a deployment refuses to start, before anything is started."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 

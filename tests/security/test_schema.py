@@ -6,8 +6,6 @@ examples of each on SQLite; `--all` four, and the edges of every schema, which a
 hundreds.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """A database and a broker that are spoken to by TLS, as docs/operators.md says: real servers with a certificate."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from pathlib import Path
 

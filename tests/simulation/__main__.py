@@ -1,7 +1,5 @@
 """Many storms over the simulated play path, in all processors; see ./scripts/simulate."""
 
-from __future__ import annotations
-
 import argparse
 import gc
 import logging

@@ -18,8 +18,6 @@ must be in order again within a stated time.
 this module has time, the queue, and the choice of who runs.
 """
 
-from __future__ import annotations
-
 import contextlib
 import heapq
 import itertools

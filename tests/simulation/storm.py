@@ -1,7 +1,5 @@
 """What may happen in a storm, and how much there is for it to happen to: both are drawn by a seed."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass, fields
 
@@ -29,7 +27,7 @@ class Weather:
     interfere: float = 0.0
 
     @classmethod
-    def of(cls, chance: random.Random) -> Weather:
+    def of(cls, chance: random.Random) -> "Weather":
         """Draw a storm with some harms, each mild or heavy."""
         harms = {kind.name: chance.choice([0.0, 0.02, 0.1]) for kind in fields(cls)}
         return cls(**{**harms, "message_lost": harms["message_lost"] * 3, "void": harms["void"] * 3})
@@ -55,7 +53,7 @@ class Extent:
     sittings: int
 
     @classmethod
-    def of(cls, chance: random.Random) -> Extent:
+    def of(cls, chance: random.Random) -> "Extent":
         """Draw an extent, mostly small: two workers and one series are enough for most mistakes, and several small
         storms take no longer than a large one. Every fiftieth is large, for mistakes that only these show.
         """

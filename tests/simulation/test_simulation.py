@@ -1,7 +1,5 @@
 """Storms over the simulated play path: nothing is lost, doubled or invented, and planted mistakes are found."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator
 from functools import partial

@@ -1,7 +1,5 @@
 """A real browser (Debian's Chromium) at a real server. A page that complains or asks elsewhere fails its test."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

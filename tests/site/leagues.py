@@ -1,7 +1,5 @@
 """A small league to look at: for each of some real transcripts, a season with its finished match."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 

@@ -5,8 +5,6 @@
 ADDRESS is a season's page of a running server (http://127.0.0.1:8080/seasons/1), FILE docs/leaderboard.png.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The page Style: every part of the site's pages in each of its states. Only tests serve it."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The palette of the site: every text can be read, and every kind of colour vision tells seats apart."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from itertools import combinations

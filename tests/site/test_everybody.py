@@ -4,8 +4,6 @@ The pages are those of the table that says who may see which (`tests/security/ta
 everything. Added are matches that have real transcripts or wait for an organiser.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Pages, the reference, and who is signed in."""
 
-from __future__ import annotations
-
 import re
 import struct
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """People play each game to its end in a browser, against a real bot that a real worker runs."""
 
-from __future__ import annotations
-
 import re
 import threading
 import time

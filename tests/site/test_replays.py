@@ -1,7 +1,5 @@
 """Every game is watched to its end, by keys and by hand, with and without scripts."""
 
-from __future__ import annotations
-
 import re
 import sys
 import unicodedata

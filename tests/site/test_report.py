@@ -1,7 +1,5 @@
 """The report of a tournament and a match in a file, opened from the disk as readers do."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

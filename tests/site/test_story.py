@@ -5,8 +5,6 @@ programs (the sandbox `local`); containers are tested elsewhere, and would take 
 is as hostile as an author can be: in what the build prints, in what the bot prints, in the appeal.
 """
 
-from __future__ import annotations
-
 import base64
 import re
 import subprocess

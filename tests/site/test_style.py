@@ -6,8 +6,6 @@ Letters are drawn a little differently by every release of a font or browser, so
 they are compared, and a part fails only where an area differs clearly. The fonts are those of scripts/test's packages.
 """
 
-from __future__ import annotations
-
 import io
 import tempfile
 from pathlib import Path

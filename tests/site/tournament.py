@@ -1,7 +1,5 @@
 """A tournament's folder made of stored transcripts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Random matches, and a game with known dice, for the tests of training."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Generator, Iterator, Mapping
 

@@ -1,7 +1,5 @@
 """Environments for training play by the same rules, and tell an agent what the protocol tells its seat."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 import sys

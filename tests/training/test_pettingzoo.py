@@ -3,8 +3,6 @@
 Its test of ``max_cycles`` does not fit: matches end by their rules.
 """
 
-from __future__ import annotations
-
 import pytest
 
 import deadheat

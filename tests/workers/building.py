@@ -1,7 +1,5 @@
 """A league whose bots are really built by a worker's code, from uploads as authors send them."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import zipfile

@@ -1,7 +1,5 @@
 """A league whose bots are real programs, played by the real worker code in plain subprocesses."""
 
-from __future__ import annotations
-
 import io
 import shutil
 import subprocess

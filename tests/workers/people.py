@@ -1,7 +1,5 @@
 """People who answer every question with a legal, bad move."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

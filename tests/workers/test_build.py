@@ -1,7 +1,5 @@
 """Building and trying uploads in containers: which versions become ready, and which are broken and why."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A build's log as its author reads it while the build runs, in plain subprocesses."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Canary matches: bots with known verdicts detect a referee that judges wrongly, and its machine stops judging."""
 
-from __future__ import annotations
-
 import logging
 import os
 import time

@@ -1,7 +1,5 @@
 """Notices to webhooks are signed, tried again, given up in the end, and never sent to an internal address."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

@@ -1,7 +1,5 @@
 """People against real bots, by the real worker code: matches to the end, resignations, late moves, our failures."""
 
-from __future__ import annotations
-
 import itertools
 import shutil
 import threading

@@ -1,7 +1,5 @@
 """The keeper checks its machine when a check is due, records the result, and reports that the machine is alive."""
 
-from __future__ import annotations
-
 import logging
 import os
 import socket

@@ -3,8 +3,6 @@
 The first test builds the image where it is missing or out of date, which takes two to five minutes.
 """
 
-from __future__ import annotations
-
 import faulthandler
 import subprocess
 from collections.abc import Iterator

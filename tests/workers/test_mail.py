@@ -1,7 +1,5 @@
 """Notices by e-mail, through a real SMTP server: only to confirmed addresses, and nothing but the text."""
 
-from __future__ import annotations
-
 import base64
 import re
 import socketserver
@@ -87,7 +85,7 @@ class Conversation(socketserver.StreamRequestHandler):
     def _say(self, *lines: str) -> None:
         self.wfile.write("".join(f"{line}\r\n" for line in lines).encode())
 
-    def _encrypt(self, server: MailServer) -> None:
+    def _encrypt(self, server: "MailServer") -> None:
         self.request = server.tls.wrap_socket(self.request, server_side=True)
         self.setup()
 

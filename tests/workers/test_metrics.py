@@ -1,7 +1,5 @@
 """What Prometheus and the league learn of a match on a busy host, and who may ask a worker for its metrics."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path

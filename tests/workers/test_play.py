@@ -1,7 +1,5 @@
 """Playing a series, and dying in the middle of it: nothing is lost, nothing is counted twice."""
 
-from __future__ import annotations
-
 import itertools
 import logging
 import signal

@@ -1,7 +1,5 @@
 """The queue when its Redis dies."""
 
-from __future__ import annotations
-
 import base64
 import json
 import logging

@@ -1,7 +1,5 @@
 """What the database's roles may do, on a real PostgreSQL: a worker plays and builds with its own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict

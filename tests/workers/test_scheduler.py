@@ -1,7 +1,5 @@
 """Any number of schedulers may run: what is sent twice has one effect."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator

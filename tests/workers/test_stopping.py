@@ -1,7 +1,5 @@
 """A worker that is told to end finishes its job or hands it back. In a newer version's database it does nothing."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

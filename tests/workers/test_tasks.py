@@ -1,7 +1,5 @@
 """The scheduled tasks: a failure in one season does not stop another, and what is given up is counted."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable

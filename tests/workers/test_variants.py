@@ -1,7 +1,5 @@
 """A season's variant of its game: matches are played, watched and verified by its numbers, and people play by them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

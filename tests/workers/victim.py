@@ -3,8 +3,6 @@
 It is no fork of the test's process, because the blob store's runtime has threads, which do not survive a fork.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -6,8 +6,6 @@ damaged, for example after a power cut, ends with a JSON error. Here a message i
 that removes it owns it; and an unreadable one is dropped, because a message is only a nudge (`workers.broker.queue`).
 """
 
-from __future__ import annotations
-
 import uuid
 from pathlib import Path
 from queue import Empty

@@ -5,8 +5,6 @@ an `eta` in a thousand years would stay in its memory. Messages are nudges (`wor
 dropped. Of the others only what ours need is kept, without `eta` or callbacks: all are carried out at once.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import logging

@@ -7,8 +7,6 @@ reliance on acknowledgements, or its own retries.
 With the embedded broker (``filesystem://``) messages are files below the data directory and need no server.
 """
 
-from __future__ import annotations
-
 import socket
 import tempfile
 from functools import cache, partialmethod

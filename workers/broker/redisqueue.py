@@ -5,8 +5,6 @@ pickles them into the machine's folder for temporary files, one file for each co
 removes. Here they are dropped, because a message is only a nudge (see `workers.broker.queue`), as are damaged ones.
 """
 
-from __future__ import annotations
-
 import logging
 from queue import Empty
 from typing import Any

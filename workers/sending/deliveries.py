@@ -3,8 +3,6 @@
 Requests are made outside of any transaction, a few of each kind at a time; each outcome is recorded in its own one.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import time

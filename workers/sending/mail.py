@@ -1,7 +1,5 @@
 """Sends one message by SMTP, through the server that the operator configured."""
 
-from __future__ import annotations
-
 import smtplib
 import ssl
 from dataclasses import dataclass

@@ -10,8 +10,6 @@ hold the process for hours, so a timer shuts the socket down. Of the answer only
 The webhook's owner learns that, or that there was no HTTP answer, but not why: the service is no scanner of ports.
 """
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import socket

@@ -1,7 +1,5 @@
 """Signing up, in and out, a forgotten password, and the account: bots, teams, tokens, browsers, password."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Annotated, Any
 

@@ -2,8 +2,6 @@
 script shows a visitor on the home page. A link alone proves the right to confirm an address or stop messages to it.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response

@@ -1,7 +1,5 @@
 """Signing in and up through the operator's OpenID provider, and linking an account to it (see `api.edge.openid`)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fastapi import APIRouter, Request, Response

@@ -5,8 +5,6 @@ instead, which is made for each request and never cached. For people who own no 
 the page does not exist (`service.own_seats`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """A bot's workshop, only for its author: uploads, the state of each version, and the bot's seasons."""
 
-from __future__ import annotations
-
 import tempfile
 from functools import partial
 from typing import Annotated, Any, BinaryIO, cast

@@ -5,8 +5,6 @@ Each form posts to its own address and is answered with its page. A table below 
 match's address.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 

@@ -2,8 +2,6 @@
 jobs, machines and their fitness, and recent failures.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

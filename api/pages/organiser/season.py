@@ -1,7 +1,5 @@
 """A season at the desk: its page, with its settings, entries and list, and the form for a new one."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, Any
 from urllib.parse import urlencode

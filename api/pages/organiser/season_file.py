@@ -4,8 +4,6 @@ A page without `season` is about a new one. Exactly the previewed text is applie
 text area beside it is for another preview.
 """
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from typing import Any
 

@@ -5,8 +5,6 @@ settings, so that people see what they send. An empty setting becomes none if it
 change.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

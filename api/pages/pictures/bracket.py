@@ -1,7 +1,5 @@
 """The geometry of a knockout's bracket; the template draws it as SVG, and also as a table."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

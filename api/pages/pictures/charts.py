@@ -5,8 +5,6 @@ This takes few lines; libraries would need a style in the page, which our conten
 of script (see docs/decisions/site.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

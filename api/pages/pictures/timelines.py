@@ -1,7 +1,5 @@
 """The geometry of the operator's charts: a figure over the last hour or day."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

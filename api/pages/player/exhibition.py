@@ -8,8 +8,6 @@ season's (`api.pages.live`): no thread, no session. It queries the table every h
 many tables as the deployment has places, and the streams are limited. Until a match is over, only its person sees it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

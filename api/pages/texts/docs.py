@@ -1,7 +1,5 @@
 """Docs: an index, pages of docs/ rendered from the same Markdown, the API's reference, and a search over everything."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Entries: bots in seasons, their promotion gates, and the leaderboard, which is encoded once per ranking."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from typing import Annotated
 

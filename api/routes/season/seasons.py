@@ -1,7 +1,5 @@
 """Seasons: everyone can see them, and organisers run them, by settings or by a file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
 

@@ -3,8 +3,6 @@
 Where the migration is interrupted, its transaction is rolled back and all of it is done again.
 """
 
-from __future__ import annotations
-
 from alembic import op
 
 from deadheat.league.migrations.checks import edit_in_sqlite, replaced

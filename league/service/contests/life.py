@@ -1,7 +1,5 @@
 """The life of a contest: what differs by its kind, its beginning with a field of players, its meetings, and its end."""
 
-from __future__ import annotations
-
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence

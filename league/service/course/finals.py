@@ -22,8 +22,6 @@ that the service fails to play is not replaced: the ratings can handle unequal n
 during the finals is no longer paired.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -130,7 +128,7 @@ def _plan_rounds(session: Session, season: Season) -> tuple[list[int], bool]:
     return made, is_over
 
 
-def _plan_division(session: Session, season: Season, division: Division, room: int) -> tuple[list[int], bool]:
+def _plan_division(session: Session, season: Season, division: "Division", room: int) -> tuple[list[int], bool]:
     """Plan a division's next series, and say whether it has played enough."""
     form, points = division.form, partial(_scores, session, season)
     due = due_tables(form, season.pairing_seed or b"", division.field, division.played, points)
@@ -143,7 +141,7 @@ def _plan_division(session: Session, season: Season, division: Division, room: i
     return _extra_games(session, season, division)
 
 
-def _extra_games(session: Session, season: Season, division: Division) -> tuple[list[int], bool]:
+def _extra_games(session: Session, season: Season, division: "Division") -> tuple[list[int], bool]:
     """Plan series between neighbours whose order is uncertain. The second value is True if there are no such
     neighbours, or no games left for them.
     """

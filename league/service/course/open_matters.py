@@ -7,8 +7,6 @@ series do not: a ladder ends only by its date. So does an evaluation, unless the
 it: then the closing date waits, and that of the finals, which it may seed.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from sqlalchemy import bindparam

@@ -14,8 +14,6 @@ between two steps, do nothing twice. What differs by kind is in `KINDS`, and in 
 `league.service.contests.life`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import groupby

@@ -10,8 +10,6 @@ newest ranking (or from the bot's previous version), its past opponents from the
 it is its turn: the cost of a tick does not grow with the number of pairs.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence, Set

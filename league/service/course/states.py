@@ -20,8 +20,6 @@ freezes meanwhile, and its ladder plans nothing more. A manual close needs `forc
 cut off.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import datetime
 

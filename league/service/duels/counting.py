@@ -8,8 +8,6 @@ series of a duel are played one after the other, with fresh dice, and after each
 goes on.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain

@@ -11,8 +11,6 @@ tried again, even as another upload. A duel that ended undecided (the season fro
 continues from its games when the same two programs meet at this gate again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

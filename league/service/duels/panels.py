@@ -20,8 +20,6 @@ follows its bot takes the newest version with the points; otherwise its author c
   end unfinished runs without a verdict.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 

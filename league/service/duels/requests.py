@@ -11,8 +11,6 @@ switches them off). A duel is charged with all games that it may play while it r
 it is over. Both versions are fixed when it begins. It ends with the season's ladder, or when one of the bots leaves.
 """
 
-from __future__ import annotations
-
 from sqlalchemy import ColumnElement, and_, case, literal
 from sqlmodel import Session, col, select
 

@@ -11,8 +11,6 @@ first `keep` that were not taken out advance. All others then have their places 
 and nothing changes it: a bot that is disqualified later leaves the ranking, where others move up.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict

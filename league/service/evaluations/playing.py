@@ -12,8 +12,6 @@ planned number. A bot that an organiser took out is not drawn again; opponents t
 matches.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from itertools import groupby
 from operator import itemgetter

@@ -1,7 +1,5 @@
 """How stages, brackets and the versions of a field are read from the database."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ played. More would only delay the influence of new results on the pairing. So of
 its slots can begin within the next minute, at the pace of its latest series, and at least one for each slot.
 """
 
-from __future__ import annotations
-
 import math
 from datetime import UTC, datetime, timedelta
 from functools import cache

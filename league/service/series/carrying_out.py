@@ -17,8 +17,6 @@ So each match gets its result from exactly one attempt; every other attempt only
 Nothing in this file costs a bot anything.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Sequence

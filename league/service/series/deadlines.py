@@ -7,8 +7,6 @@ after its machine's and before the season's (`touch_log`); an organiser who rule
 rulings write rows of their own (`ruled`), and neither waits for the other.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta

@@ -18,8 +18,6 @@ longer withholds others, and a replay by a ruling gets its own dice (`league.ser
 withheld once it has been shown.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

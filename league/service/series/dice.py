@@ -18,8 +18,6 @@ People who can read the database know the secret and can foresee the dice. They 
 not to arrange pairings to suit dice that they know.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from sqlmodel import Session, col, select, update

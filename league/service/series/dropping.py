@@ -1,7 +1,5 @@
 """Drops series that are no longer needed, and restores the matches that they were to replace."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import combinations

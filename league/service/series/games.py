@@ -11,8 +11,6 @@ plays none of the game's matches and builds none of its bots, but plays other ga
 game, its matches wait until one does.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -14,8 +14,6 @@ Results of a machine that was found unfit meanwhile do not count (`found_unfit`)
 Only `DEADHEAT_JUDGE_UNFIT` lets an unfit machine judge, and then each of its attempts records this.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 from collections.abc import Mapping, Sequence

@@ -9,8 +9,6 @@ revealed (`engine.unfinished`). Nothing is shown of a match whose dice other mat
 (`league.service.series.deals`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime

@@ -4,8 +4,6 @@ It is part of the transaction that closes the attempt at the series
 (`league.service.series.carrying_out.finish_series`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime

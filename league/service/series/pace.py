@@ -15,8 +15,6 @@ This module is pure. `league.service.series.capacity` reads what was played; whe
 (`league.service.views.forecasts`) and when a season's work is done (`league.service.views.forecasts`) follow from it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta

@@ -8,8 +8,6 @@ box on the machine, finds no dice there that it has seen. The commitment decides
 (`league.service.series.deals`).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ person (`must_see`): only the owners of the bot for which it was requested, and 
 or one that left it, can see a private one. For everybody else, including the opponent's owners, it does not exist.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from sqlalchemy import ColumnElement, Row, or_

@@ -5,8 +5,6 @@ there is no deadlock. A missing row is created empty before any is locked: its c
 that waits for a lock.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 Today's code says nothing about the rules of last year's season; `/audit` and a ranking show what was played.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 

@@ -17,8 +17,6 @@ waiting gets no more than one series as credit for that. Two workers that choose
 the same start; then both are counted.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 from datetime import datetime, timedelta

@@ -4,8 +4,6 @@ One record (`league.records.contests`) describes every kind. What earlier releas
 panel results are views of it, for the addresses of `/v1` that still have them.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from datetime import datetime

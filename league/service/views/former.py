@@ -1,7 +1,5 @@
 """Contests as earlier releases knew them: evaluations, challenges and panel results, which `/v1` still has."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sqlmodel import Session, col, func, select

@@ -1,7 +1,5 @@
 """What steps cost: CPU time, statements to the database, and by how much each raised the process's memory."""
 
-from __future__ import annotations
-
 import resource
 import statistics
 import time

@@ -1,7 +1,5 @@
 """What the pages of a contest cost when none is kept: CPU time, statements, size, and the most memory at once."""
 
-from __future__ import annotations
-
 import statistics
 import time
 import tracemalloc

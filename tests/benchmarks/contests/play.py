@@ -6,8 +6,6 @@ free slot claims what is next, as `workers.play` and `workers.tasks` do. Where n
 runs, the clock turns to the next look before a time of the timetable.
 """
 
-from __future__ import annotations
-
 import heapq
 import itertools
 import math
@@ -184,7 +182,7 @@ class Contest:
         if ran and not self._running and self._is_last_of_day():
             self._day_ends(self.late)
 
-    def _name(self, before: State, after: State, made: Sequence[int]) -> str:
+    def _name(self, before: "State", after: "State", made: Sequence[int]) -> str:
         if after.evaluations > before.evaluations:
             return "begin, draw and plan"
         if after.rounds > before.rounds:
@@ -193,7 +191,7 @@ class Contest:
             return "settle and finish"
         return "settle and plan" if made else "nothing to plan"
 
-    def _note(self, before: State, after: State) -> None:
+    def _note(self, before: "State", after: "State") -> None:
         now = self.world.clock.now
         if after.evaluations > before.evaluations:
             could = max(after.due_at, self._ended_at) if after.evaluations > 1 else after.due_at

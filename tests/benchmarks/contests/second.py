@@ -5,8 +5,6 @@ It reads the matches as they were played, by plain SQL, and shares nothing with 
 at all who are left. See docs/organisers.md, "Evaluations".
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Evaluations of many bots, written straight into a league's database: a Swiss tournament with all rounds played."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from typing import Any

@@ -1,7 +1,5 @@
 """A tournament's folder: what a reader finds there, however the writer ended."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

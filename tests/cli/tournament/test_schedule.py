@@ -1,7 +1,5 @@
 """Which games a tournament plays: balanced seats, shared dice, and no change to past games when it continues."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter

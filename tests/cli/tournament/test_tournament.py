@@ -1,7 +1,5 @@
 """`deadheat tournament` as a person starts it, with plain programs."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
