@@ -211,7 +211,7 @@ def _ip(*arguments: str) -> None:
     assert done.returncode == 0, f"ip {' '.join(arguments)}: {done.stderr}"
 
 
-def _call(function: ctypes._NamedFuncPointer, *arguments: int) -> None:
+def _call(function: "ctypes._NamedFuncPointer", *arguments: int) -> None:
     if function(*arguments) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
