@@ -325,10 +325,10 @@ def _reading(season_id: int) -> Iterator[Session]:
     settings = Settings()
     if not (settings.model_fields_set & {"data_dir", "database_url"} or is_there(settings.database)):
         try:
-            found = re.search(r'^DEADHEAT_DATABASE_URL=(["\']?)(.+)\1$', UNITS.read_text("utf-8"), re.MULTILINE)
+            match = re.search(r'^DEADHEAT_DATABASE_URL=(["\']?)(.+)\1$', UNITS.read_text("utf-8"), re.MULTILINE)
         except OSError:  # there are no units that this user may read
-            found = None
-        settings = Settings(database_url=found[2]) if found else settings
+            match = None
+        settings = Settings(database_url=match[2]) if match else settings
     if not is_there(settings.database):
         fail(
             f"there is no database at {settings.database.removeprefix('sqlite:///')}: set DEADHEAT_DATA_DIR or "

@@ -189,8 +189,8 @@ class Environment:
         """Return an agent's knowledge by the protocol, and the actions that it may take; see `Observation`."""
         seat = self._seats[agent]
         view = self._views[seat]
-        asked = self._result is None and seat in self._asked and seat not in self._replies
-        mask = view.mask() if asked else np.zeros(self.actions, np.int8)
+        may_act = self._result is None and seat in self._asked and seat not in self._replies
+        mask = view.mask() if may_act else np.zeros(self.actions, np.int8)
         return {"observation": view.observation(), "action_mask": mask}
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:

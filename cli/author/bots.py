@@ -189,7 +189,7 @@ def versions(client: Client, bot: Bot) -> Output:
     known = client.versions(bot_id)
     if not known:
         return Output(text="It has no versions yet.")
-    answers = ({**as_object(one), "panels": [*map(as_object, panels.get(one.number, ()))]} for one in known)
+    answers = ({**as_object(version), "panels": [*map(as_object, panels.get(version.number, ()))]} for version in known)
     return Output(answers, (line for version in known for line in lines(version)))
 
 

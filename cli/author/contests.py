@@ -54,8 +54,8 @@ def list_contests(
     limit: Most = 20,
 ) -> Output:
     """List a season's contests, or those of your bots, newest first."""
-    found = client.contests(season, kind=kind, limit=limit) if season else client.own_contests(kind=kind, limit=limit)
-    return tabled(found, LIST, "There are none yet.")
+    rows = client.contests(season, kind=kind, limit=limit) if season else client.own_contests(kind=kind, limit=limit)
+    return tabled(rows, LIST, "There are none yet.")
 
 
 @asked()
@@ -70,8 +70,8 @@ def show(
     """Show a contest's standings, or a round's pairings; or how a challenge, a gate or a panel is going."""
     if rnd:
         return _round(client, number, rnd)
-    found = client.contest(number)
-    return _shown(client, _over(client, found, timeout) if wait else found, report)
+    contest = client.contest(number)
+    return _shown(client, _over(client, contest, timeout) if wait else contest, report)
 
 
 @asked()
@@ -166,9 +166,9 @@ def challenges(
     if number is None:
         if stop or wait or report:
             fail("choose one by its number; `deadheat contest list` lists them", USAGE)
-        found = client.own_contests(kind=ContestKind.REQUEST, season=season, limit=limit)
-        shown = tabled(found, LIST, "You have not asked for any.")
-        return Output((_with_former(one) for one in found), shown.text)
+        contests = client.own_contests(kind=ContestKind.REQUEST, season=season, limit=limit)
+        shown = tabled(contests, LIST, "You have not asked for any.")
+        return Output((_with_former(contest) for contest in contests), shown.text)
     there = client.contest(number, ContestKind.REQUEST)
     there = client.cancel_contest(there.id) if stop else there
     return _shown(client, _over(client, there, timeout) if wait else there, report)
@@ -193,125 +193,128 @@ def evaluations(
 # How they are shown -------------------------------------------------------------------------------------------------
 
 
-def _shown(client: Client, found: ContestDetail, report: Path | None = None) -> Output:
+def _shown(client: Client, contest: ContestDetail, report: Path | None = None) -> Output:
     """Show a contest, and write a challenge's report if requested."""
     if report is not None:
         from deadheat.cli.tournament.of_league import write_report  # it imports the ratings' numpy
 
-        if len(found.versions) < 2:
+        if len(contest.versions) < 2:
             fail("there is a report of challenges, gates and panels only", USAGE)
         try:
-            note(f"Report: {write_report(found, list(client.contest_matches(found.id)), client.transcript, report)}")
+            note(f"Report: {write_report(contest, [*client.contest_matches(contest.id)], client.transcript, report)}")
         except OSError as error:
             cannot(f"write {report}", error)
-    return Output(_with_former(found), _lines(found))
+    return Output(_with_former(contest), _lines(contest))
 
 
 def _round(client: Client, number: int, rnd: int) -> Output:
     return tabled(client.contest_round(number, rnd), PAIRINGS, "This round has not been drawn yet.")
 
 
-def _lines(found: ContestDetail) -> Iterator[RenderableType]:
-    yield from _head(found)
-    if found.versions:
-        yield table(found.opponents, OPPONENTS)
-        yield from _verdict(found)
+def _lines(contest: ContestDetail) -> Iterator[RenderableType]:
+    yield from _head(contest)
+    if contest.versions:
+        yield table(contest.opponents, OPPONENTS)
+        yield from _verdict(contest)
         return
-    yield table(found.standings, (*PLACES, *_ties(found), SEED))
-    if found.bracket:
-        yield table(found.bracket, BRACKET)
+    yield table(contest.standings, (*PLACES, *_ties(contest), SEED))
+    if contest.bracket:
+        yield table(contest.bracket, BRACKET)
 
 
-def _head(found: Contest) -> Iterator[str]:
-    if not found.versions:
-        head = f"{found.name}, number {found.number}: {found.state}, round {_rounds(found, ' of ')}."
-        yield f"{head} {found.reason}".strip()
+def _head(contest: Contest) -> Iterator[str]:
+    if not contest.versions:
+        head = f"{contest.name}, number {contest.number}: {contest.state}, round {_rounds(contest, ' of ')}."
+        yield f"{head} {contest.reason}".strip()
         return
-    private = ", private" if found.private else ""
-    against = ", ".join(f"{one.author}/{one.bot} v{one.version}" for one in found.versions[1:])
-    own = found.versions[0]
-    yield f"Contest {found.id} ({_kind(found)}{private}): {own.bot} v{own.version} against {against}, in {found.season}"
-    yield f"{_progress(found)}; {found.state}. {found.reason or found.waits}".rstrip()
+    private = ", private" if contest.private else ""
+    against = ", ".join(f"{other.author}/{other.bot} v{other.version}" for other in contest.versions[1:])
+    own, season = contest.versions[0], contest.season
+    yield f"Contest {contest.id} ({_kind(contest)}{private}): {own.bot} v{own.version} against {against}, in {season}"
+    yield f"{_progress(contest)}; {contest.state}. {contest.reason or contest.waits}".rstrip()
 
 
-def _progress(found: Contest) -> str:
-    limit = counted(found.matches * (len(found.versions) - 1), "match", "matches")
-    bound = "at most " if found.elo0 is not None else ""
-    llr = "" if found.llr is None else f", LLR {found.llr:.2f} in [{found.lower:.2f}, {found.upper:.2f}]"
-    score = f"{found.wins}/{found.draws}/{found.losses}"
-    return f"{found.wins + found.draws + found.losses} of {bound}{limit}, {score}{llr}"
+def _progress(contest: Contest) -> str:
+    limit = counted(contest.matches * (len(contest.versions) - 1), "match", "matches")
+    bound = "at most " if contest.elo0 is not None else ""
+    llr = "" if contest.llr is None else f", LLR {contest.llr:.2f} in [{contest.lower:.2f}, {contest.upper:.2f}]"
+    return f"{contest.wins + contest.draws + contest.losses} of {bound}{limit}, {_score(contest)}{llr}"
 
 
-def _verdict(found: ContestDetail) -> Iterator[str]:
+def _score(record: Contest | PanelOpponent) -> str:
+    return f"{record.wins}/{record.draws}/{record.losses}"
+
+
+def _verdict(contest: ContestDetail) -> Iterator[str]:
     """Yield the verdict of the test, and the performance by these matches alone."""
-    own = found.versions[0].bot
-    if found.state == ContestState.PASSED and found.elo1 is not None:
-        yield f"accepted: {own} is stronger by {found.elo1:g} normalised Elo or more (rather than by {found.elo0:g})"
-    if found.state == ContestState.FAILED and found.elo1 is not None:
-        yield f"rejected: {own} is stronger by {found.elo0:g} normalised Elo or less (rather than by {found.elo1:g})"
-    if found.elo is not None and found.low is not None:
-        what = "Performance" if found.kind == ContestKind.PANEL else "Difference"
-        yield f"{what} by these matches alone: {found.elo:.0f} ± {found.elo - found.low:.0f} Elo."
+    own, elo0, elo1 = contest.versions[0].bot, contest.elo0, contest.elo1
+    if contest.state == ContestState.PASSED and elo1 is not None:
+        yield f"accepted: {own} is stronger by {elo1:g} normalised Elo or more (rather than by {elo0:g})"
+    if contest.state == ContestState.FAILED and elo1 is not None:
+        yield f"rejected: {own} is stronger by {elo0:g} normalised Elo or less (rather than by {elo1:g})"
+    if contest.elo is not None and contest.low is not None:
+        what = "Performance" if contest.kind == ContestKind.PANEL else "Difference"
+        yield f"{what} by these matches alone: {contest.elo:.0f} ± {contest.elo - contest.low:.0f} Elo."
 
 
-def _over(client: Client, found: ContestDetail, timeout: int) -> ContestDetail:
+def _over(client: Client, contest: ContestDetail, timeout: int) -> ContestDetail:
     """Wait until the contest is over and its last series is played, and return it. Report progress meanwhile."""
-    patience = Patience(timeout, f"contest {found.id} is not over")
+    patience = Patience(timeout, f"contest {contest.id} is not over")
     last = ""
     while True:
-        now = " ".join(_head(found)) if not found.versions else f"{_progress(found)}. {found.waits}".strip()
+        now = " ".join(_head(contest)) if not contest.versions else f"{_progress(contest)}. {contest.waits}".strip()
         if now != last:
-            note(now, f"contest {found.id}")
+            note(now, f"contest {contest.id}")
             last = now
-        if found.state != ContestState.RUNNING:
-            return found
+        if contest.state != ContestState.RUNNING:
+            return contest
         patience.pause(POLL_LOOKS)
-        found = client.contest(found.id)
+        contest = client.contest(contest.id)
 
 
-def _with_former(found: Contest) -> dict[str, Any]:
+def _with_former(contest: Contest) -> dict[str, Any]:
     """Return a contest as JSON; a challenge with what earlier releases called its fields, too."""
-    answer = dict(as_object(found))
-    if found.kind != ContestKind.REQUEST or len(found.versions) != 2:
+    answer = dict(as_object(contest))
+    if contest.kind != ContestKind.REQUEST or len(contest.versions) != 2:
         return answer
     own, other = answer["versions"]
     sides = {name: own[name] for name in ("bot_id", "bot", "version", "version_id")} | {
         f"opponent_{name}": other[name] for name in ("author", "version", "version_id")
     }
     answer |= sides | {"opponent_id": other["bot_id"], "opponent": other["bot"]}
-    score = {"wins": found.wins, "draws": found.draws, "losses": found.losses}
-    turned = {"wins": found.losses, "draws": found.draws, "losses": found.wins}
+    score = {"wins": contest.wins, "draws": contest.draws, "losses": contest.losses}
+    turned = {"wins": contest.losses, "draws": contest.draws, "losses": contest.wins}
     bots = [{"bot": own["bot"], **score}, {"bot": other["bot"], **turned}]
-    return answer | {"games_limit": found.matches, "games_planned": found.planned, "bots": bots}
+    return answer | {"games_limit": contest.matches, "games_planned": contest.planned, "bots": bots}
 
 
-def _kind(found: Contest) -> str:
-    return {"request": "challenge", "gate": "promotion gate"}.get(found.kind, found.kind)
+def _kind(contest: Contest) -> str:
+    return {"request": "challenge", "gate": "promotion gate"}.get(contest.kind, contest.kind)
 
 
 def _where(client: Client, number: int, bot: str) -> tuple[Season, Bot]:
     """Return the season and the user's bot that the arguments name. An omitted argument must leave only one choice."""
-    own = [one for one in client.bots() if one.versions]
+    own = [mine for mine in client.bots() if mine.versions]
     if bot:
-        found = find_bot(client, bot, client.season(number).game if number else "")
-        own = [one for one in own if one.id == found] or fail(f"{bot} has no version yet, or is not yours")
-    games = {one.game for one in own}
+        bot_id = find_bot(client, bot, client.season(number).game if number else "")
+        own = [mine for mine in own if mine.id == bot_id] or fail(f"{bot} has no version yet, or is not yours")
+    games = {mine.game for mine in own}
     if number:
         season: Season = client.season(number)
     else:
-        played = [one for one in client.seasons() if one.state in ON_LADDER and one.game in games]
-        offered = [one for one in played if one.unrated_games] or played
+        played = [season for season in client.seasons() if season.state in ON_LADDER and season.game in games]
+        offered = [season for season in played if season.unrated_games] or played
         if not offered:
             fail("no season of your bots' games is running")
         if len(offered) > 1:
-            several = ", ".join(f"{one.id} ({one.name})" for one in offered)
+            several = ", ".join(f"{season.id} ({season.name})" for season in offered)
             fail(f"choose one with --season; several are running: {several}", USAGE)
         (season,) = offered
-    fitting = [one for one in own if one.game == season.game and not one.retired_at]
+    fitting = [mine for mine in own if mine.game == season.game and not mine.retired_at]
     if not fitting:
         fail(f"you have no bot of {season.game} with a version")
     if len(fitting) > 1:
-        fail(f"choose one with --bot; you have several: {', '.join(one.name for one in fitting)}", USAGE)
+        fail(f"choose one with --bot; you have several: {', '.join(mine.name for mine in fitting)}", USAGE)
     return season, fitting[0]
 
 
@@ -319,86 +322,82 @@ def _opponent(client: Client, season: Season, wanted: str) -> int:
     """Return the number of a bot in the season, or of one of the user's own bots outside it."""
     if (number := number_in(wanted)) is not None:
         return number
-    for one in client.bots():
-        if one.game == season.game and one.name.lower() == wanted.lower() and not one.retired_at:
+    for bot in client.bots():
+        if bot.game == season.game and bot.name.lower() == wanted.lower() and not bot.retired_at:
             in_it = {entry.bot_id for entry in client.entries(season.id)}
-            if one.id not in in_it:
-                return one.id
+            if bot.id not in in_it:
+                return bot.id
     return find_entry(client, season.id, wanted).bot_id
 
 
-def _ties(found: ContestDetail) -> Iterable[Column[EvaluationStanding]]:
+def _ties(contest: ContestDetail) -> Iterable[Column[EvaluationStanding]]:
     """Return the columns of the tie-breaks, or none if the server follows rules unknown to this command."""
-    if found.tie_breaks is not None:
-        return [_column(CHOICE[name]) for name in found.tie_breaks if name in CHOICE]
-    return map(_column, USUAL.get(found.format, ()) if found.format and found.rules <= NEWEST else ())
+    if contest.tie_breaks is not None:
+        return [_column(CHOICE[name]) for name in contest.tie_breaks if name in CHOICE]
+    return map(_column, USUAL.get(contest.format, ()) if contest.format and contest.rules <= NEWEST else ())
 
 
 def _column(figure: Figure) -> Column[EvaluationStanding]:
-    return Column(figure.short, lambda one: f"{getattr(one, figure.name):g}", right=True)
+    return Column(figure.short, lambda standing: f"{getattr(standing, figure.name):g}", right=True)
 
 
-def _seat(one: EvaluationSeat) -> str:
-    return f"{one.bot} v{one.version}"
+def _seat(seat: EvaluationSeat) -> str:
+    return f"{seat.bot} v{seat.version}"
 
 
-def _tie(one: BracketTie) -> str:
-    other = _seat(one.second) if one.second else "bye" if one.is_bye else "?"
-    return " - ".join([_seat(one.first) if one.first else "?", other, *map(_seat, one.seats[2:])])
+def _tie(tie: BracketTie) -> str:
+    other = _seat(tie.second) if tie.second else "bye" if tie.is_bye else "?"
+    return " - ".join([_seat(tie.first) if tie.first else "?", other, *map(_seat, tie.seats[2:])])
 
 
-def _advancing(one: BracketTie) -> str:
-    return ", ".join(_seat(seat) for seat in one.seats if seat.version_id in one.advancing)
+def _advancing(tie: BracketTie) -> str:
+    return ", ".join(_seat(seat) for seat in tie.seats if seat.version_id in tie.advancing)
 
 
-def _rounds(one: Contest, of: str) -> str:
+def _rounds(contest: Contest, of: str) -> str:
     """Return the round out of all rounds, and the number of further ones between two bots at the cut."""
-    more = one.round - one.rounds
-    return f"{min(one.round, one.rounds)}{of}{one.rounds}" + (f" + {more}" if more > 0 else "")
+    more = contest.round - contest.rounds
+    return f"{min(contest.round, contest.rounds)}{of}{contest.rounds}" + (f" + {more}" if more > 0 else "")
 
 
 LIST: Columns[Contest] = (
-    Column("contest", lambda one: one.id, right=True),
+    Column("contest", lambda contest: contest.id, right=True),
     Column("kind", _kind, whole=True),
-    Column("name", lambda one: one.title),
-    Column("bots", lambda one: one.players, right=True),
-    Column(
-        "result",
-        lambda one: f"{one.wins}/{one.draws}/{one.losses}" if one.versions else _rounds(one, "/"),
-        right=True,
-    ),
-    Column("state", lambda one: f"{one.state}{', private' if one.private else ''}", whole=True),
-    Column("since", lambda one: f"{one.due_at or one.created_at:%Y-%m-%d %H:%M}", whole=True),
+    Column("name", lambda contest: contest.title),
+    Column("bots", lambda contest: contest.players, right=True),
+    Column("result", lambda contest: _score(contest) if contest.versions else _rounds(contest, "/"), right=True),
+    Column("state", lambda contest: f"{contest.state}{', private' if contest.private else ''}", whole=True),
+    Column("since", lambda contest: f"{contest.due_at or contest.created_at:%Y-%m-%d %H:%M}", whole=True),
 )
 
 OPPONENTS: Columns[PanelOpponent] = (
-    Column("opponent", lambda one: f"{one.author}/{one.bot} v{one.version}"),
-    Column("points", lambda one: f"{one.points:g}", right=True),
-    Column("W/D/L", lambda one: f"{one.wins}/{one.draws}/{one.losses}", right=True),
-    Column("faults", lambda one: one.faults, right=True),
+    Column("opponent", lambda opponent: f"{opponent.author}/{opponent.bot} v{opponent.version}"),
+    Column("points", lambda opponent: f"{opponent.points:g}", right=True),
+    Column("W/D/L", _score, right=True),
+    Column("faults", lambda opponent: opponent.faults, right=True),
 )
 
 PLACES: Columns[EvaluationStanding] = (
-    Column("#", lambda one: one.place, right=True),
-    Column("bot", lambda one: f"{one.bot} v{one.version}"),
-    Column("author", lambda one: one.author),
-    Column("points", lambda one: f"{one.points:g}", right=True),
+    Column("#", lambda standing: standing.place, right=True),
+    Column("bot", lambda standing: f"{standing.bot} v{standing.version}"),
+    Column("author", lambda standing: standing.author),
+    Column("points", lambda standing: f"{standing.points:g}", right=True),
 )
 
-SEED: Column[EvaluationStanding] = Column("seed", lambda one: one.seed, right=True)
+SEED: Column[EvaluationStanding] = Column("seed", lambda standing: standing.seed, right=True)
 
 PAIRINGS: Columns[EvaluationPairing] = (
-    Column("board", lambda one: one.board, right=True),
-    Column("bots", lambda one: " - ".join([*map(_seat, one.seats), *(["bye"] if one.second is None else [])])),
-    Column("points", lambda one: " : ".join(f"{taken:g}" for taken in one.points), right=True),
-    Column("", lambda one: "" if one.settled else "in progress"),
-    Column("matches", lambda one: ", ".join(map(str, one.match_ids))),
+    Column("board", lambda pair: pair.board, right=True),
+    Column("bots", lambda pair: " - ".join([*map(_seat, pair.seats), *(["bye"] if pair.second is None else [])])),
+    Column("points", lambda pair: " : ".join(f"{taken:g}" for taken in pair.points), right=True),
+    Column("", lambda pair: "" if pair.settled else "in progress"),
+    Column("matches", lambda pair: ", ".join(map(str, pair.match_ids))),
 )
 
 BRACKET: Columns[BracketTie] = (
-    Column("round", lambda one: one.round, right=True),
-    Column("slot", lambda one: one.slot, right=True),
+    Column("round", lambda tie: tie.round, right=True),
+    Column("slot", lambda tie: tie.slot, right=True),
     Column("bots", _tie),
-    Column("points", lambda one: " : ".join(f"{taken:g}" for taken in one.points), right=True),
+    Column("points", lambda tie: " : ".join(f"{taken:g}" for taken in tie.points), right=True),
     Column("advances", _advancing),
 )

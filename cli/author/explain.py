@@ -251,9 +251,9 @@ def _rows(exchange: Exchange, seat: Seat) -> list[tuple[RenderableType, ...]]:
             limit_ns = message.limit_ns or limit_ns
     reply = exchange.replies.get(seat)
     if reply is not None:
-        said = Text(visible(reply.line)) if reply.line is not None else Text(f"(no line: {reply.fault})", style="red")
+        line = Text(visible(reply.line)) if reply.line is not None else Text(f"(no line: {reply.fault})", style="red")
         host = duration(reply.stolen_ns) if reply.stolen_ns else "-"
-        rows.append((">>", duration(reply.own_ns), host, limit(limit_ns), _cpu(reply), said))
+        rows.append((">>", duration(reply.own_ns), host, limit(limit_ns), _cpu(reply), line))
     return rows
 
 

@@ -188,9 +188,9 @@ def download(
     make_folder(folder)
     chosen: list[Match] = [client.match(number) for number in match or ()]
     if not match:
-        found = list(client.matches(season=season, bot=find_bot(client, bot, season=season), state="done", limit=limit))
-        chosen = [item for item in found if not item.withheld]
-        if untold := len(found) - len(chosen):
+        ended = list(client.matches(season=season, bot=find_bot(client, bot, season=season), state="done", limit=limit))
+        chosen = [item for item in ended if not item.withheld]
+        if untold := len(ended) - len(chosen):
             sentence = (
                 f"{counted(untold, 'match', 'matches')} left out: matches with the same dice are still to be played"
             )

@@ -75,13 +75,13 @@ def new(
 def starters(game: str) -> dict[str, dict[str, Path]]:
     """Return the files of a game's starters by language and name, in the languages that this command's league has."""
     bots = bots_of(game)
-    found = {
+    offered = {
         name: {LANGUAGES[name].entries[0]: bots / file} for name, file in STARTERS.items() if (bots / file).is_file()
     }
     for folder in sorted(bots.glob("hello-*")):
-        found.setdefault(folder.name.removeprefix("hello-"), {file.name: file for file in sorted(folder.glob("*.*"))})
+        offered.setdefault(folder.name.removeprefix("hello-"), {file.name: file for file in sorted(folder.glob("*.*"))})
     had = league().get("languages")
-    return {name: files for name, files in found.items() if had is None or name in had}
+    return {name: files for name, files in offered.items() if had is None or name in had}
 
 
 def _check(folder: Path, new: Collection[str]) -> None:

@@ -454,8 +454,8 @@ class _Unreadable(NullTranslations):
     def gettext(self, message: str) -> str:
         return LETTER.sub(lambda match: match[0] if len(match[0]) > 1 else "-", message)
 
-    def ngettext(self, one: str, more: str, count: int) -> str:
-        return self.gettext(one if count == 1 else more)
+    def ngettext(self, singular: str, plural: str, count: int) -> str:
+        return self.gettext(singular if count == 1 else plural)
 
 
 def _translated(path: Path, language: str) -> dict[str, str]:

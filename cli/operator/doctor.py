@@ -191,7 +191,7 @@ def check_database(settings: Settings) -> Iterator[Finding]:
         with database.engine.connect() as connection:
             server = connection.dialect.name == "postgresql"
             version = connection.execute(text("SHOW server_version" if server else "SELECT sqlite_version()")).scalar()
-            told = connection.execute(text("SELECT clock_timestamp()")).scalar_one() if server else None
+            clock = connection.execute(text("SELECT clock_timestamp()")).scalar_one() if server else None
             may = connection.execute(text(TOO_MUCH)).scalar() if server else None
         took_ms = (time.monotonic() - began_at) * 1000
         if may:
@@ -204,8 +204,8 @@ def check_database(settings: Settings) -> Iterator[Finding]:
             yield Finding(about, Verdict.GOOD, f"{kind} {version} answers in {took_ms:.0f} ms, with schema {schema}.")
         else:
             yield Finding(about, Verdict.WRONG, str(WrongSchema(schema, age)), "see the message, and back up first")
-        if told is not None:
-            apart = abs((told.astimezone(UTC) - datetime.now(UTC)).total_seconds())
+        if clock is not None:
+            apart = abs((clock.astimezone(UTC) - datetime.now(UTC)).total_seconds())
             if apart > CLOCK_SECONDS + took_ms / 1000:
                 differ = f"This machine's and the database's are {apart:.1f} s apart."
                 cure = "synchronise both with time servers (`timedatectl set-ntp true`)"

@@ -79,7 +79,7 @@ def archive(
 
 def _logged(client: Client, season_id: int, digest: str) -> bool | None:
     """Return whether the audit log has this hash. If it has none, an organiser adds this one; others get None."""
-    known = {json.loads(one.data)["sha256"] for one in client.audit(f"archive/{season_id}")}
+    known = {json.loads(record.data)["sha256"] for record in client.audit(f"archive/{season_id}")}
     if not known:
         try:
             client.note_archive(season_id, digest)
@@ -254,14 +254,14 @@ class Archived(Client):
             elif wrong := self._wrong(name, hashes[name]):
                 yield wrong
 
-    def _wrong(self, name: str, told: str) -> str | None:
+    def _wrong(self, name: str, expected: str) -> str | None:
         digest = sha256()
         try:
             for piece in self._content(name):
                 digest.update(piece)
         except ValueError as error:
             return f"{error}."
-        return f"{name} is not what the manifest says." if digest.hexdigest() != told else None
+        return f"{name} is not what the manifest says." if digest.hexdigest() != expected else None
 
 
 def grouped(table: Iterable[Row], *columns: str) -> defaultdict[Any, list[Row]]:

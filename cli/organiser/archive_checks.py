@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class _Found:
+class _Findings:
     """The findings about all matches. `again`: why further attempts were needed. `names`: under which names each bot
     played, by its number, and the name that it has now.
     """
@@ -57,12 +57,12 @@ def transcripts(archived: Archived) -> Checked:
     played = compress(_done(archived), public)
     seats, times = (_Joined(archived.rows(table)) for table in ("participants", "latencies"))
     ledger = grouped(archived.rows("attempts"), "match_id", "series_id")
-    findings = _Found()
+    findings = _Findings()
     for row in track(played, "transcripts", sum(public), console=err, transient=True, disable=not err.is_terminal):
         match_id = row["match_id"]
         attempts = ledger[None, row["series_id"]] + ledger[match_id, row["series_id"]]
         attempts.sort(key=lambda attempt: attempt["attempt_id"])
-        match = _Told(season, row, seats.of(match_id), times.of(match_id), attempts)
+        match = _MatchRows(season, row, seats.of(match_id), times.of(match_id), attempts)
         try:
             findings.wrong += [f"Match {match_id}: {clause}." for clause in _of_match(archived, match, findings)]
         except Refused as error:
@@ -80,20 +80,20 @@ def _done(archived: Archived) -> Iterator[Row]:
     return (row for row in archived.rows("matches") if row["state"] == MatchState.DONE)
 
 
-def _sentence(found: _Found, played: int, done: int) -> str:
+def _sentence(findings: _Findings, played: int, done: int) -> str:
     clauses = [f"{counted(played, 'match', 'matches')} played again"]
-    if found.repeated:
-        why = ", ".join(f"{cause} {count}" for cause, count in sorted(found.again.items()))
-        clauses.append(f"{counted(found.repeated, 'match', 'matches')} needed a further attempt ({why})")
+    if findings.repeated:
+        why = ", ".join(f"{cause} {count}" for cause, count in sorted(findings.again.items()))
+        clauses.append(f"{counted(findings.repeated, 'match', 'matches')} needed a further attempt ({why})")
     if later := done - played:
         clauses.append(f"not public yet: {later}")
-    if renamed := sum(bool(names - {found.now[bot_id]}) for bot_id, names in found.names.items()):
+    if renamed := sum(bool(names - {findings.now[bot_id]}) for bot_id, names in findings.names.items()):
         clauses.append(f"not compared: the names of {counted(renamed, 'bot')} renamed since")
     return "; ".join(clauses) + "."
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _MatchRows:
     """The rows about one match."""
 
     season: SeasonDetail
@@ -132,8 +132,8 @@ def _seat(row: Row, name: Any) -> SeatView:
     if row["fault"]:
         fault = FaultView(row["fault"], row["fault_command"], row["fault_elapsed_ms"], row.get("fault_why") or "")
     own = row["seat"], row["bot_id"], row["bot"], row["author"], row["version"]
-    told = row["player"] if "player" in row else name if _earlier(row, name) is not None else None
-    return SeatView(*own, told, row["rank"], row["points"], fault)
+    played_as = row["player"] if "player" in row else name if _earlier(row, name) is not None else None
+    return SeatView(*own, played_as, row["rank"], row["points"], fault)
 
 
 def _earlier(row: Row, name: object) -> str | None:
@@ -155,7 +155,7 @@ def _latency(row: Row) -> LatencyView:
     return LatencyView(row["seat"], row["command"], row["limit_ns"], row["prompts"], mean_ns, row["worst_ns"])
 
 
-def _of_match(archived: Archived, match: _Told, findings: _Found) -> Iterator[str]:
+def _of_match(archived: Archived, match: _MatchRows, findings: _Findings) -> Iterator[str]:
     data = archived.transcript(match.row["match_id"])
     if sha256(data).hexdigest() != match.row["transcript_sha256"]:
         yield "the transcript is not the one in the table"
@@ -349,12 +349,12 @@ def _wrong_standings(archived: Archived) -> Iterator[str]:
 def log(archived: Archived) -> Checked:
     """Recompute the hashes of the public log's records about the season, and their chain where two are adjacent."""
     records = list(archived.audit(f"season/{archived.season_id}", oldest_first=True))
-    wrong = [f"Record {one.id} is not what its hash says." for one in records if record_sha256(one) != one.sha256]
-    for one, following in pairwise(records):
-        if following.id <= one.id:
-            wrong.append(f"Record {following.id} does not come after record {one.id}.")
-        elif following.id == one.id + 1 and following.prev_sha256 != one.sha256:
-            wrong.append(f"Record {following.id} does not follow from record {one.id}.")
+    wrong = [f"Record {line.id} is not what its hash says." for line in records if record_sha256(line) != line.sha256]
+    for record, following in pairwise(records):
+        if following.id <= record.id:
+            wrong.append(f"Record {following.id} does not come after record {record.id}.")
+        elif following.id == record.id + 1 and following.prev_sha256 != record.sha256:
+            wrong.append(f"Record {following.id} does not follow from record {record.id}.")
     season = archived.record
     if season.published_at is not None:
         publications = [json.loads(record.data) for record in records if record.action == "season-published"]

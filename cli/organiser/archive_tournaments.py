@@ -144,7 +144,7 @@ def _played(archived: Archived, wanted: Callable[[Row], Any]) -> Iterator[tuple[
     seats = grouped((row for row in archived.rows("participants") if row["match_id"] in ids), "match_id")
     for row in series:
         played = sorted(matches[row["series_id"]], key=lambda match: match["number"])
-        yield row, [(one, sorted(seats[one["match_id"]], key=lambda seat: seat["seat"])) for one in played]
+        yield row, [(match, sorted(seats[match["match_id"]], key=lambda seat: seat["seat"])) for match in played]
 
 
 def _is_ruled(played: _Matches) -> bool:
@@ -198,7 +198,7 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Evaluation:
     """An evaluation according to the archive's tables: players by seed, pairings by round and board."""
 
     season: Row
@@ -218,24 +218,24 @@ class _Told:
 
     @property
     def seeded(self) -> list[int]:
-        return [one["version_id"] for one in self.players]
+        return [player["version_id"] for player in self.players]
 
     @property
     def going_on(self) -> list[int]:
         """The versions that advance to the next stage, the best first, according to the recorded places."""
-        there = [one for one in self.players if one["gone_after"] is None and one["place"] is not None]
-        return [one["version_id"] for one in sorted(there, key=lambda one: one["place"])][: self.row["keep"]]
+        stay = [player for player in self.players if player["gone_after"] is None and player["place"] is not None]
+        return [player["version_id"] for player in sorted(stay, key=lambda player: player["place"])][: self.row["keep"]]
 
     def present(self, number: int) -> set[int]:
         """Return the versions that took part when that round was drawn."""
-        gone = {one["version_id"]: one["gone_after"] for one in self.players}
+        gone = {player["version_id"]: player["gone_after"] for player in self.players}
         if self.row["stage"] is not None:
             return {version for version, after in gone.items() if after is None or after >= number}
-        seated = [one for one in self.drawn if one["round"] == number]  # older evaluations do not record this elsewhere
-        return {player for one in seated for player in _seated(one)}
+        seated = [row for row in self.drawn if row["round"] == number]  # older evaluations do not record this elsewhere
+        return {player for row in seated for player in _seated(row)}
 
     def meetings(self) -> list[Meeting]:
-        return [Meeting(one["round"], _seated(one), _points(one) or (0.0,) * len(_seated(one))) for one in self.drawn]
+        return [Meeting(row["round"], _seated(row), _points(row) or (0.0,) * len(_seated(row))) for row in self.drawn]
 
 
 def _seated(drawn: Row) -> tuple[int, ...]:
@@ -255,55 +255,55 @@ def _points(drawn: Row) -> tuple[float, ...] | None:
 
 
 def evaluations(archived: Archived) -> Checked:
-    recorded = _told(archived)
+    recorded = _recorded(archived)
     taken = _taken(archived)
     wrong = []
-    for one in recorded:
-        clauses = [*_of_rounds(one), *_of_points(one, taken)]
-        wrong += [f"Evaluation {one.row['evaluation_id']}: {clause}." for clause in clauses]
+    for evaluation in recorded:
+        clauses = [*_of_rounds(evaluation), *_of_points(evaluation, taken)]
+        wrong += [f"Evaluation {evaluation.row['evaluation_id']}: {clause}." for clause in clauses]
     return Checked(
         "evaluations", f"{counted(len(recorded), 'evaluation')} drawn, counted and placed again.", tuple(wrong)
     )
 
 
-def _told(archived: Archived) -> list[_Told]:
+def _recorded(archived: Archived) -> list[_Evaluation]:
     players = grouped(archived.rows("evaluation_players"), "evaluation_id")
     pairings = grouped(archived.rows("evaluation_pairings"), "evaluation_id")
     return [
-        _Told(
+        _Evaluation(
             archived.settings,
             row,
-            sorted(players[row["evaluation_id"]], key=lambda one: one["seed"]),
-            sorted(pairings[row["evaluation_id"]], key=lambda one: (one["round"], one["board"])),
+            sorted(players[row["evaluation_id"]], key=lambda player: player["seed"]),
+            sorted(pairings[row["evaluation_id"]], key=lambda pairing: (pairing["round"], pairing["board"])),
         )
         for row in archived.rows("evaluations")
     ]
 
 
-def _of_rounds(recorded: _Told) -> Iterator[str]:
+def _of_rounds(recorded: _Evaluation) -> Iterator[str]:
     """Yield a sentence for each part of the draw and the places that does not follow from earlier rounds."""
     played = recorded.meetings()
-    drawn = {number: list(found) for number, found in groupby(played, lambda one: one.round)}
+    drawn = {number: list(group) for number, group in groupby(played, lambda meeting: meeting.round)}
     number = 1
     while number in drawn:
-        before = [one for one in played if one.round < number]
+        before = [meeting for meeting in played if meeting.round < number]
         due = next_rounds(recorded.form, recorded.seeded, recorded.present(number), before)
         for tables, byes in due or [([], ())]:
-            found = [one.players for one in drawn.pop(number, [])]
-            if found != [*tables, *((bye,) for bye in byes)]:
+            met = [meeting.players for meeting in drawn.pop(number, [])]
+            if met != [*tables, *((bye,) for bye in byes)]:
                 yield f"round {number} is not what its rules draw"
             number += 1
     if drawn:
         yield "its rounds do not follow each other"
     if recorded.row["state"] != EvaluationState.DONE:
         return
-    there = {one["version_id"] for one in recorded.players if one["gone_after"] is None}
+    there = {row["version_id"] for row in recorded.players if row["gone_after"] is None}
     if recorded.row["stage"] is not None and next_rounds(recorded.form, recorded.seeded, there, played):
         yield "it ended before everything was played"
-    placed = {one.player: one for one in standings(recorded.form, recorded.seeded, there, played)}
-    if any(placed[one["version_id"]].place != one["place"] for one in recorded.players):
+    placed = {standing.player: standing for standing in standings(recorded.form, recorded.seeded, there, played)}
+    if any(placed[row["version_id"]].place != row["place"] for row in recorded.players):
         yield "its places do not follow from its points"
-    kept = {one["version_id"]: json.loads(one["figures"]) for one in recorded.players if one.get("figures")}
+    kept = {row["version_id"]: json.loads(row["figures"]) for row in recorded.players if row.get("figures")}
     if any(placed[version].figures != figures for version, figures in kept.items()):
         yield "its tie-breaks do not follow from its points"
 
@@ -323,8 +323,8 @@ def _taken(archived: Archived) -> Mapping[int, list[Mapping[int, float]]]:
     return taken | {pairing_id: [] for pairing_id in ruled}
 
 
-def _of_points(recorded: _Told, taken: Mapping[int, list[Mapping[int, float]]]) -> Iterator[str]:
-    gone = {one["version_id"] for one in recorded.players if one["gone_after"] is not None}
+def _of_points(recorded: _Evaluation, taken: Mapping[int, list[Mapping[int, float]]]) -> Iterator[str]:
+    gone = {row["version_id"] for row in recorded.players if row["gone_after"] is not None}
     for row in recorded.drawn:
         players, points = _seated(row), _points(row)
         if recorded.row["stage"] is not None and row["pairing_id"] not in taken and gone.isdisjoint(players):
@@ -344,13 +344,13 @@ def finals(archived: Archived) -> Checked:
     entries = [row for row in archived.rows("entries") if row["finals_seed"] is not None]
     entries.sort(key=lambda row: (row["division"], row["finals_seed"]))
     if season["finals"] == FinalsFormat.STAGES:
-        everything = _told(archived)
-        recorded = sorted((one for one in everything if one.row["stage"]), key=lambda one: int(one.row["stage"]))
+        every = _recorded(archived)
+        recorded = sorted((stage for stage in every if stage.row["stage"]), key=lambda stage: int(stage.row["stage"]))
         # The first stage's field, the best seed first: by the last completed evaluation, then by the ladder.
-        done = [one for one in everything if one.row["stage"] is None and one.row["state"] == EvaluationState.DONE]
-        last = max(done, key=lambda one: int(one.row["number"]), default=None)
+        done = [event for event in every if event.row["stage"] is None and event.row["state"] == EvaluationState.DONE]
+        last = max(done, key=lambda event: int(event.row["number"]), default=None)
         players = [] if last is None else last.players
-        places = {one["bot_id"]: one["place"] for one in players if one["place"] is not None}
+        places = {player["bot_id"]: player["place"] for player in players if player["place"] is not None}
         entries.sort(key=lambda row: (row["finals_seed"], row["division"]))
         entries.sort(key=lambda row: places.get(row["bot_id"], len(players) + 1))
         field = [row["version_id"] for row in entries]
@@ -361,30 +361,30 @@ def finals(archived: Archived) -> Checked:
     return Checked("finals", "there are none.", ())
 
 
-def _of_stages(season: Row, field: list[int], recorded: Sequence[_Told]) -> Iterator[str]:
+def _of_stages(season: Row, field: list[int], recorded: Sequence[_Evaluation]) -> Iterator[str]:
     declared = stages(json.loads(season["stages"]))
-    for number, one in enumerate(recorded, 1):
-        if one.row["stage"] != number or number > len(declared):
-            yield f"Stage {one.row['stage']} was not declared, or one before it is missing."
+    for number, played in enumerate(recorded, 1):
+        if played.row["stage"] != number or number > len(declared):
+            yield f"Stage {played.row['stage']} was not declared, or one before it is missing."
             return
-        stage = declared[number - 1]
-        if one.form != stage.form(len(one.seeded), whole(season, stage.matches), one.form.rules, season["seats"]):
+        stage, form = declared[number - 1], played.form
+        if form != stage.form(len(played.seeded), whole(season, stage.matches), form.rules, season["seats"]):
             yield f"Stage {number} was not played as it was declared."
-        if one.seeded != field:
+        if played.seeded != field:
             yield f"The field of stage {number} does not follow from what came before it."
-        field = one.going_on
-    done = all(one.row["state"] == EvaluationState.DONE for one in recorded)
+        field = played.going_on
+    done = all(played.row["state"] == EvaluationState.DONE for played in recorded)
     if season["finals_done_at"] and done and len(recorded) < len(declared) and len(field) > 1:
         yield f"Stage {len(recorded) + 1} is missing."
 
 
-def _of_places(archived: Archived, entries: Sequence[Row], recorded: Sequence[_Told]) -> Iterator[str]:
+def _of_places(archived: Archived, entries: Sequence[Row], recorded: Sequence[_Evaluation]) -> Iterator[str]:
     """Check the places in the finals against the stages, and those in the ranking against the finals."""
     places: dict[int, int] = {}
-    for one in recorded:
-        if one.row["state"] == EvaluationState.DONE:
-            going_on = one.going_on if one is not recorded[-1] and len(one.going_on) > 1 else []
-            order = sorted(one.players, key=lambda player: (player["gone_after"] is not None, player["place"]))
+    for stage in recorded:
+        if stage.row["state"] == EvaluationState.DONE:
+            going_on = stage.going_on if stage is not recorded[-1] and len(stage.going_on) > 1 else []
+            order = sorted(stage.players, key=lambda player: (player["gone_after"] is not None, player["place"]))
             order = [player for player in order if player["version_id"] not in going_on]
             places |= {player["version_id"]: place for place, player in enumerate(order, len(going_on) + 1)}
     if recorded and places != {row["version_id"]: row["finals_place"] for row in entries if row["finals_place"]}:
@@ -392,6 +392,6 @@ def _of_places(archived: Archived, entries: Sequence[Row], recorded: Sequence[_T
     ranked = [row for row in archived.rows("standings") if row["active"] and row["rank"]]
     for _, group in groupby(ranked, lambda row: row["division"]):
         finalists = [row for row in group if row["finalist"]]
-        told_places = [places.get(row["version_id"], 0) for row in finalists]
-        if told_places != sorted(told_places):
+        ranked_places = [places.get(row["version_id"], 0) for row in finalists]
+        if ranked_places != sorted(ranked_places):
             yield "The ranking does not follow the places in the finals."

@@ -144,8 +144,8 @@ def appeals(
     every: Annotated[bool, typer.Option("--all", help="Appeals in any state.")] = False,
 ) -> Output:
     """List appeals with the results of re-simulating their matches."""
-    found = client.appeals(season=season, state="" if every or state is None else state.value)
-    return listed(found, _appeal_lines, "No appeal.")
+    filed = client.appeals(season=season, state="" if every or state is None else state.value)
+    return listed(filed, _appeal_lines, "No appeal.")
 
 
 def _appeal_lines(item: Appeal) -> Iterator[RenderableType]:

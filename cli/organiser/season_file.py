@@ -49,8 +49,8 @@ def apply(
         _ask(season)
     done = client.apply_season_file(text, season)
     shows = f"deadheat season show {done.season_id}"
-    said = f"Season {done.season_id} is {'changed' if season else 'created'}. `{shows}` shows it."
-    return Output(done, [*(_shown_file(seen, season) if yes else ()), said])
+    sentence = f"Season {done.season_id} is {'changed' if season else 'created'}. `{shows}` shows it."
+    return Output(done, [*(_shown_file(seen, season) if yes else ()), sentence])
 
 
 def export(client: Client, season: Number, output: ToFile = None) -> Output:
@@ -68,8 +68,8 @@ def export(client: Client, season: Number, output: ToFile = None) -> Output:
 
 def forecast(client: Client, season: Number, bots: Expected = 0) -> Output:
     """Say whether the machines suffice for a season's timetable, and when each evaluation will be done."""
-    found = client.season_forecast(season, bots or None)
-    return Output(found, [*_forecast(found), *(f"Note: {one}" for one in found.warnings)])
+    estimate = client.season_forecast(season, bots or None)
+    return Output(estimate, [*_forecast(estimate), *(f"Note: {warning}" for warning in estimate.warnings)])
 
 
 def shown(value: Any) -> str:
@@ -161,9 +161,9 @@ MOST_SHOWN = 12
 """The most evaluations that a forecast lists; --json has them all."""
 
 FORESEEN: Columns[ForecastEvaluation] = (
-    Column("evaluation", lambda one: one.name),
-    Column("due", lambda one: instant(one.due_at), whole=True),
-    Column("matches", lambda one: one.matches, right=True),
-    Column("done", lambda one: f"{one.done_at.astimezone():%H:%M:%S}", whole=True),
-    Column("", lambda one: "late" if one.late else ""),
+    Column("evaluation", lambda evaluation: evaluation.name),
+    Column("due", lambda evaluation: instant(evaluation.due_at), whole=True),
+    Column("matches", lambda evaluation: evaluation.matches, right=True),
+    Column("done", lambda evaluation: f"{evaluation.done_at.astimezone():%H:%M:%S}", whole=True),
+    Column("", lambda evaluation: "late" if evaluation.late else ""),
 )

@@ -141,5 +141,5 @@ def _exchange(exchange: Exchange) -> Iterator[Text]:
     for message in exchange.messages:
         yield Text(f"  seat {seat_number(message.seat)} << {visible(message.line)}")
     for seat, reply in sorted(exchange.replies.items()):
-        said = visible(reply.line) if reply.line is not None else f"({reply.fault})"
-        yield Text(f"  seat {seat_number(seat)} >> {said}   {took(reply)}")
+        line = visible(reply.line) if reply.line is not None else f"({reply.fault})"
+        yield Text(f"  seat {seat_number(seat)} >> {line}   {took(reply)}")

@@ -147,18 +147,18 @@ class Client:
 
     def season(self, season_id: int) -> SeasonDetail:
         """Return one season with its progress."""
-        found: SeasonDetail = self._ask(_seasons().SeasonDetail, "GET", f"/v1/seasons/{season_id}")
-        return found
+        season: SeasonDetail = self._ask(_seasons().SeasonDetail, "GET", f"/v1/seasons/{season_id}")
+        return season
 
     def create_season(self, body: Body) -> Season:
         """Create a scheduled season; organisers only."""
-        found: Season = self._ask(_seasons().Season, "POST", "/v1/seasons", json=body)
-        return found
+        season: Season = self._ask(_seasons().Season, "POST", "/v1/seasons", json=body)
+        return season
 
     def change_season(self, season_id: int, body: Body) -> Season:
         """Change a season's settings, state or both; organisers only."""
-        found: Season = self._ask(_seasons().Season, "PATCH", f"/v1/seasons/{season_id}", json=body)
-        return found
+        season: Season = self._ask(_seasons().Season, "PATCH", f"/v1/seasons/{season_id}", json=body)
+        return season
 
     def season_file(self, season_id: int) -> str:
         """Return the file that declares a season as it is, as TOML; organisers only."""
@@ -174,8 +174,8 @@ class Client:
         """
         method, path = ("PUT", f"/v1/seasons/{season_id}/file") if season_id else ("POST", "/v1/season-files")
         body = {"document": document, "preview": preview, **({"bots": bots} if bots else {})}
-        found: Declared = self._ask(_seasons().Declared, method, path, json=body)
-        return found
+        declared: Declared = self._ask(_seasons().Declared, method, path, json=body)
+        return declared
 
     def season_forecast(self, season_id: int, bots: int | None = None) -> Forecast:
         """Forecast whether there are enough machines for a season's timetable; organisers only.
@@ -306,10 +306,10 @@ class Client:
 
     def match(self, match_id: int) -> MatchDetail:
         """Return one match with its attempts and response times."""
-        found = self._ask(MatchDetail, "GET", f"/v1/matches/{match_id}")
-        if found.id != match_id:  # files are named by it
-            raise _strange(f"match {found.id} instead of {match_id}")
-        return found
+        match = self._ask(MatchDetail, "GET", f"/v1/matches/{match_id}")
+        if match.id != match_id:  # files are named by it
+            raise _strange(f"match {match.id} instead of {match_id}")
+        return match
 
     def transcript(self, match_id: int) -> bytes:
         """Return the transcript of a finished match as JSON Lines."""
@@ -412,12 +412,12 @@ class Client:
         self, /, path: str, method: str = "GET", most_bytes: int = MAX_ANSWER_BYTES, **arguments: Any
     ) -> bytes:
         """Return the body of an answer. Raises Refused if it is larger."""
-        found = bytearray()
+        body = bytearray()
         for piece in self._wire.pieces(method, path, **arguments):
-            found += piece
-            if len(found) > most_bytes:
+            body += piece
+            if len(body) > most_bytes:
                 raise _strange(f"over {most_bytes} bytes")
-        return bytes(found)
+        return bytes(body)
 
     def _ask(self, shape: type[Shape], method: str, path: str, **arguments: Any) -> Shape:
         return _read(shape, self.call(method, path, **arguments))
@@ -473,13 +473,13 @@ def _items(answer: Any) -> list[Any]:
 
 def _read(shape: type[Shape], value: Any) -> Shape:
     try:
-        found: Shape = _reader(cast("Hashable", shape)).validate_python(value)
+        answer: Shape = _reader(cast("Hashable", shape)).validate_python(value)
     except ValidationError as error:
         first = error.errors()[0]
         raise _strange(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
-    if isinstance(found, Record):
-        found.__dict__["said"] = value
-    return found
+    if isinstance(answer, Record):
+        answer.__dict__["said"] = value
+    return answer
 
 
 @cache

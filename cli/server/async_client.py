@@ -37,8 +37,8 @@ def _iterated(
     @wraps(method)
     async def walk(self: "AsyncClient", /, *args: Given.args, **given: Given.kwargs) -> AsyncIterator[Item]:
         items = method(self.client, *args, **given)
-        while found := await asyncio.to_thread(_next, items):
-            yield found[0]
+        while single := await asyncio.to_thread(_next, items):
+            yield single[0]
 
     return walk
 

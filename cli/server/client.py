@@ -145,7 +145,7 @@ def refuse(error: Refused) -> NoReturn:
     message = str(error)
     if error.code == "bad-token" and message.startswith("This requires"):  # otherwise the account is closed
         message += " `deadheat login` gets you a token." if message.endswith(".") else "; `deadheat login` gets a token"
-    told = f" {error.retry_after_seconds} s" in message or "try again in" in message.lower()
-    if error.retry_after_seconds and not told:
+    says_when = f" {error.retry_after_seconds} s" in message or "try again in" in message.lower()
+    if error.retry_after_seconds and not says_when:
         message += f" Try again in {error.retry_after_seconds} s."
     fail(message, NO_ANSWER if error.passing else REFUSED)

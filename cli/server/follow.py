@@ -84,13 +84,13 @@ def watch(
         for seen in states(client, version, patience):
             yield Output({"event": "version", **as_object(seen)}, state_line(seen))
     shown = 0
-    told: dict[int, str] = {}
+    lines: dict[int, str] = {}
     where = [season] if season else list(seasons_of(client, bot_id)) if own else []
     place = Place(client, where[0], bot_id) if bot and len(where) == 1 else None
     while True:
         if place is not None:
             place.look()
-        for panel in panel_changes(client, bot_id, newest[0].number, told) if newest else ():
+        for panel in panel_changes(client, bot_id, newest[0].number, lines) if newest else ():
             yield Output({"event": "panel", **as_object(panel)}, panel_line(panel))
         for match in news.look():
             yield Output({"event": "match", **as_object(match)}, ending_line(match, bot_id))
@@ -111,10 +111,10 @@ def looks(client: Client, version: Version, patience: Patience) -> Iterator[Vers
 
 def states(client: Client, version: Version, patience: Patience) -> Iterator[Version]:
     """Yield the version now and whenever its state changes, until it is ready or broken."""
-    told = None
+    last = None
     for seen in looks(client, version, patience):
-        if told is None or (seen.state, seen.attempt, seen.reason) != (told.state, told.attempt, told.reason):
-            told = seen
+        if last is None or (seen.state, seen.attempt, seen.reason) != (last.state, last.attempt, last.reason):
+            last = seen
             yield seen
 
 
@@ -175,11 +175,11 @@ def panel_line(panel: PanelResult) -> str:
     return f"Version {panel.version} has {panel.score} against the panel of {panel.season}{end}{performance}"
 
 
-def panel_changes(client: Client, bot_id: int, number: int, told: dict[int, str]) -> Iterator[PanelResult]:
-    """Yield the news of a version's results against panels. `told` remembers the lines shown."""
+def panel_changes(client: Client, bot_id: int, number: int, lines: dict[int, str]) -> Iterator[PanelResult]:
+    """Yield the news of a version's results against panels. `lines` remembers those shown."""
     for panel in client.panels(bot_id, version=number):
-        if told.get(panel.id) != (line := panel_line(panel)):
-            told[panel.id] = line
+        if lines.get(panel.id) != (line := panel_line(panel)):
+            lines[panel.id] = line
             yield panel
 
 
@@ -207,17 +207,17 @@ class Place:
     ) -> None:
         self._client, self._which, self._hidden = client, (season, bot_id, version), hidden
         self._looks = 0
-        self._found: Waiting | None = None
+        self._last: Waiting | None = None
 
     def look(self) -> Waiting:
         """Ask the server at each `PLACE_LOOKS`-th look, and return its last answer in between."""
-        if self._found is None or self._looks % PLACE_LOOKS == 0:
-            found = self._client.waiting(*self._which)
-            if not self._hidden and not found.over and (self._found is None or found.sentence != self._found.sentence):
-                note(found.sentence)
-            self._found = found
+        if self._last is None or self._looks % PLACE_LOOKS == 0:
+            answer = self._client.waiting(*self._which)
+            if not self._hidden and not answer.over and (self._last is None or answer.sentence != self._last.sentence):
+                note(answer.sentence)
+            self._last = answer
         self._looks += 1
-        return self._found
+        return self._last
 
 
 @dataclass
@@ -241,11 +241,11 @@ class News:
         listed = list(self.client.matches(season=self.season_id, bot=self.bot_id, finished_since=from_here))
         self.pages = max(1, math.ceil(len(listed) / PAGE))
         ended = {match.id: (match.finished_at, match) for match in listed if match.finished_at}
-        found = [(at, number, match) for number, (at, match) in ended.items() if number not in self.told]
+        fresh = [(at, number, match) for number, (at, match) in ended.items() if number not in self.told]
         self.told = {number: at for number, at in self.told.items() if at >= from_here}
-        self.told |= {number: at for at, number, _ in found}
-        self.since = max([self.since, *(at for at, _, _ in found)])
-        return [match for _, _, match in sorted(found, key=lambda ended: ended[:2])]
+        self.told |= {number: at for at, number, _ in fresh}
+        self.since = max([self.since, *(at for at, _, _ in fresh)])
+        return [match for _, _, match in sorted(fresh, key=lambda ended: ended[:2])]
 
 
 def ending_line(match: Match, bot_id: int, version: int | None = None) -> Text:

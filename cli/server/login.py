@@ -51,13 +51,13 @@ def logout() -> Output:
     """Forget the login and revoke its token; exit code 3 if the server cannot be reached."""
     old = logins().get(profiles.chosen.get()) or fail("you are not logged in")
     _keep(None)
-    told = _revoke(old)
-    if not told:
+    revoked = _revoke(old)
+    if not revoked:
         note(f"but {old.server} did not revoke the token, which stays valid.", "Forgotten here,")
     ours = old.token_id is not None
-    answer = {"server": old.server, "name": old.name, "revoked": told and ours}
+    answer = {"server": old.server, "name": old.name, "revoked": revoked and ours}
     stays = "" if ours else " The token stays valid, because `login` did not create it."
-    return Output(answer, f"You are logged out of {old.server}.{stays}") if told else Output(answer, code=NO_ANSWER)
+    return Output(answer, f"You are logged out of {old.server}.{stays}") if revoked else Output(answer, code=NO_ANSWER)
 
 
 @asks

@@ -273,7 +273,7 @@ class Run:
             if self.broke:
                 fail(self.broke)
             raise typer.Exit(INTERRUPTED)
-        if any(not verdict.met for found in verdicts.values() for verdict in found):
+        if any(not verdict.met for group in verdicts.values() for verdict in group):
             raise typer.Exit(REFUSED)
 
     def _choice(self, verdicts: Collection[str]) -> list[Rating]:

@@ -34,7 +34,7 @@ def write_report(
 
     over = sorted((match for match in matches if match.state == MatchState.DONE), key=lambda match: match.id)
     played = [match for match in over if match.uncounted is None or match.uncounted.cause not in TAKEN_OUT]
-    places = {(one.bot_id, one.version): place for place, one in enumerate(contest.versions)}
+    places = {(side.bot_id, side.version): place for place, side in enumerate(contest.versions)}
     request, games = _request(contest), []
     with tempfile.TemporaryDirectory(prefix="deadheat-contest-") as work:
         for number, match in enumerate(played):
@@ -60,9 +60,9 @@ def _request(contest: ContestDetail) -> Request:
     """Return the request in the form that a tournament's folder stores."""
     from deadheat.engine.games import GAMES as RULES
 
-    alone = len({one.bot for one in contest.versions}) == len(contest.versions)
-    labels = [one.bot if alone else f"{one.author}/{one.bot} v{one.version}" for one in contest.versions]
-    given = [f"bot {one.bot_id}, version {one.version}" for one in contest.versions]
+    alone = len({side.bot for side in contest.versions}) == len(contest.versions)
+    labels = [side.bot if alone else f"{side.author}/{side.bot} v{side.version}" for side in contest.versions]
+    given = [f"bot {side.bot_id}, version {side.version}" for side in contest.versions]
     games = contest.matches * (len(labels) - 1)
     tested = contest.elo0 is not None and contest.elo1 is not None
     return Request(

@@ -62,11 +62,11 @@ def _query(*arguments: str) -> str:
 
 def closure(wanted: set[str], needs: dict[str, set[str]]) -> set[str]:
     """These packages and all that they need."""
-    found: set[str] = set()
+    reached: set[str] = set()
     while wanted:
-        found |= wanted
-        wanted = {name for package in wanted for name in needs[package]} - found - NOT_TO_PLAY
-    return found
+        reached |= wanted
+        wanted = {name for package in wanted for name in needs[package]} - reached - NOT_TO_PLAY
+    return reached
 
 
 def paths(package: str) -> set[Path]:
