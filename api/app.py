@@ -90,8 +90,8 @@ def _found_routes() -> Iterator[APIRoute]:
     API alone. No two modules may answer the same path, because only their names would decide which comes first.
     """
     for package in (routes, pages):
-        for found in walk_packages(package.__path__, f"{package.__name__}."):
-            routers = [each for each in vars(import_module(found.name)).values() if isinstance(each, APIRouter)]
+        for module in walk_packages(package.__path__, f"{package.__name__}."):
+            routers = [each for each in vars(import_module(module.name)).values() if isinstance(each, APIRouter)]
             for route in chain.from_iterable(router.routes for router in routers):
                 assert isinstance(route, APIRoute), "routers hold nothing else"
                 route.include_in_schema = route.path.startswith(API)

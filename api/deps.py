@@ -35,9 +35,9 @@ REFUSED: dict[int | str, dict[str, Any]] = {401: {}, 403: {}, 404: {}, 409: {}}
 
 async def services(request: Request) -> Services:
     """Return the application's services. The function is asynchronous so that it wakes no thread."""
-    found = request.app.state.services
-    assert isinstance(found, Services)
-    return found
+    shared = request.app.state.services
+    assert isinstance(shared, Services)
+    return shared
 
 
 Shared = Annotated[Services, Depends(services)]
@@ -87,10 +87,10 @@ def viewer(request: Request, shared: Shared) -> Person | None:
 
 def look_up(shared: Services, secret: str, kind: TokenKind) -> Access:
     """Find a secret's owner, and note its use. Raises BadToken."""
-    found = shared.read(access.look_up, secret, kind)
-    if found.stale:
-        shared.note_use(found.token_id)
-    return found
+    token = shared.read(access.look_up, secret, kind)
+    if token.stale:
+        shared.note_use(token.token_id)
+    return token
 
 
 Asker = Annotated[Person, Depends(asker)]

@@ -180,11 +180,11 @@ async def http_error(request: Request, error: Exception) -> Response:
 
 def _allowed(routes: Sequence[Any], path: str) -> set[str]:
     """Return all methods that this path answers. The framework names only those of the first matching route."""
-    found = set[str]()
+    methods = set[str]()
     for route in routes:
         if getattr(route, "methods", None) and route.path_regex.match(path):
-            found |= route.methods
-    return found | ({"HEAD"} if "GET" in found else set())
+            methods |= route.methods
+    return methods | ({"HEAD"} if "GET" in methods else set())
 
 
 async def _invalid_request(request: Request, error: Exception) -> Response:
@@ -197,8 +197,8 @@ async def _invalid_request(request: Request, error: Exception) -> Response:
         if complaint["type"] == "json_invalid":
             where = complaint["loc"][-1]
             reason = complaint.get("ctx", {}).get("error", "")
-            said = f"The body is not JSON, from character {where} on: {reason}."
-            return problem(request, 400, "malformed-json", said)
+            text = f"The body is not JSON, from character {where} on: {reason}."
+            return problem(request, 400, "malformed-json", text)
     listed = [
         {"where": _where(complaint["loc"]), "what": complaint["msg"]} for complaint in complaints[:MAX_COMPLAINTS]
     ]

@@ -60,10 +60,10 @@ def exposition(shared: Services) -> bytes:
     if shared.settings.metrics_dir is not None:
         counted = CollectorRegistry()
         Sums(counted, shared.settings.metrics_dir, shared.settings.machine)
-    asked = CollectorRegistry()  # registering queries nothing, unlike with `auto_describe`
-    asked.register(_Database(shared))
-    asked.register(_Disk(shared))
-    return generate_latest(counted) + generate_latest(asked)
+    gauges = CollectorRegistry()  # registering queries nothing, unlike with `auto_describe`
+    gauges.register(_Database(shared))
+    gauges.register(_Disk(shared))
+    return generate_latest(counted) + generate_latest(gauges)
 
 
 class _Database(Collector):
@@ -73,39 +73,39 @@ class _Database(Collector):
         self._shared = shared
 
     def collect(self) -> Iterator[Metric]:
-        found: list[Metric] = []
+        metrics: list[Metric] = []
         try:
-            found += _asking.submit(lambda: [*self._gauges()]).result(DATABASE_SECONDS)
+            metrics += _asking.submit(lambda: [*self._gauges()]).result(DATABASE_SECONDS)
         except (SQLAlchemyError, TookTooLong) as error:
             log_outage("metrics", error)
         text = "1: the database answers; 0: its gauges are missing."
-        yield GaugeMetricFamily("deadheat_database_up", text, value=bool(found))
-        yield from found
+        yield GaugeMetricFamily("deadheat_database_up", text, value=bool(metrics))
+        yield from metrics
 
     def _gauges(self) -> Iterator[Metric]:
         with self._shared.db.reading() as session:
             waiting = held_by_game(session)
-            found = queues(session)
+            figures = queues(session)
             hosts = league_hosts.hosts(session)
-        rows = {(queue.name, state): count for queue in found.queues for state, count in queue.rows.items()}
+        rows = {(queue.name, state): count for queue in figures.queues for state, count in queue.rows.items()}
         yield _gauge("deadheat_queue_rows", "Builds, series and people's matches by state.", rows, "queue", "state")
-        oldest = {queue.name: queue.oldest_seconds for queue in found.queues}
+        oldest = {queue.name: queue.oldest_seconds for queue in figures.queues}
         text = "Age of the oldest waiting row; 0: none is waiting."
         yield _gauge("deadheat_queue_oldest_seconds", text, oldest, "queue")
-        ages = {str(season_id): seconds for season_id, seconds in found.ranking_age_seconds.items()}
+        ages = {str(season_id): seconds for season_id, seconds in figures.ranking_age_seconds.items()}
         text = f"Age of the newest ranking of each season that is {either(IN_PLAY)}."
         yield _gauge("deadheat_ratings_age_seconds", text, ages, "season")
-        behind = {str(season_id): season_id in found.behind for season_id in found.ranking_age_seconds}
+        behind = {str(season_id): season_id in figures.behind for season_id in figures.ranking_age_seconds}
         text = "1: the season's results have changed since its ranking."
         yield _gauge("deadheat_ratings_behind", text, behind, "season")
         text = "People's matches of the last day by how they ended."
-        yield _gauge("deadheat_exhibitions_ended", text, found.exhibitions_ended, "outcome")
+        yield _gauge("deadheat_exhibitions_ended", text, figures.exhibitions_ended, "outcome")
         text = "Matches that the service failed to play too often; an organiser must decide."
         yield _gauge("deadheat_held_matches", text, {game: waiting.get(game, 0) for game in GAMES}, "game")
         text = "Matches that the judging machines can play at a time."
-        yield GaugeMetricFamily("deadheat_slots", text, value=found.slots)
+        yield GaugeMetricFamily("deadheat_slots", text, value=figures.slots)
         text = "Slots that neither play nor build although matches are unplayed."
-        yield GaugeMetricFamily("deadheat_slots_idle", text, value=found.idle_slots)
+        yield GaugeMetricFamily("deadheat_slots_idle", text, value=figures.idle_slots)
         yield from _of_hosts(hosts)
 
 

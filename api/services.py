@@ -140,25 +140,25 @@ class Bodies:
 
     def at(self, scope: Scope) -> Body | None:
         """Return the answer to a request for this address if it is `fresh`. `scope` gets the route."""
-        found = self._addresses.get(_address(scope))
-        body = None if found is None else self.fresh(found[0])
-        if found is not None and body is not None:
-            scope["route"] = found[1]
+        known = self._addresses.get(_address(scope))
+        body = None if known is None else self.fresh(known[0])
+        if known is not None and body is not None:
+            scope["route"] = known[1]
         return body
 
     def fresh(self, key: object) -> Body | None:
         """Return the answer if it was checked within the last `FRESH_SECONDS`."""
-        found = self._kept.get(key)
-        if found is None or self._seconds() - found[0] > FRESH_SECONDS:
+        entry = self._kept.get(key)
+        if entry is None or self._seconds() - entry[0] > FRESH_SECONDS:
             return None
-        return found[1]
+        return entry[1]
 
     def current(self, key: object, version: object) -> Body | None:
         """Return the answer if it was made from this version; it then counts as just checked."""
-        found = self._kept.get(key)
-        if found is None or found[1].version != version:
+        entry = self._kept.get(key)
+        if entry is None or entry[1].version != version:
             return None
-        return self.keep(key, found[1])
+        return self.keep(key, entry[1])
 
     def keep(self, key: object, body: Body) -> Body:
         """Keep an answer that was just made or checked."""
@@ -216,11 +216,11 @@ class Boards:
 
     def newest_part(self, key: Hashable, version: Hashable, make: Callable[[], Value]) -> Value:
         """Return the result of `make`, kept until another version of it is requested."""
-        found: tuple[Hashable, Value] | None = self._parts.get(key)
-        if found is None or found[0] != version:
-            found = version, make()
-        _put_last(self._parts, key, found, KEPT_PARTS)
-        return found[1]
+        part: tuple[Hashable, Value] | None = self._parts.get(key)
+        if part is None or part[0] != version:
+            part = version, make()
+        _put_last(self._parts, key, part, KEPT_PARTS)
+        return part[1]
 
 
 @dataclass

@@ -97,7 +97,7 @@ class Session:
     def play(self, _seats: int, _chance: Chance) -> Generator[Step, Mapping[Seat, Reply], Result]:
         """Ask every question that the seat answered; stop where the seat or the adviser fails."""
         waiting = [Message(0, f"ADVISE {int.from_bytes(seed_of(self._match, self._seat)[:4])}")]
-        for _, lines, line in islice(_asked(self._match, self._seat), MAX_PROMPTS):
+        for _, lines, line in islice(_answered(self._match, self._seat), MAX_PROMPTS):
             *notices, prompt = lines
             reply = (yield Step((*waiting, *(Message(0, each) for each in notices), Message(0, prompt, LIMIT_NS))))[0]
             if reply.fault is not None:
@@ -107,7 +107,7 @@ class Session:
         return Result((1,), None)
 
 
-def _asked(match: Transcript, seat: Seat) -> Iterator[tuple[int, list[str], str]]:
+def _answered(match: Transcript, seat: Seat) -> Iterator[tuple[int, list[str], str]]:
     """Yield each exchange whose answer by the seat counted: its number, the lines that the seat had read since its last
     answer (the prompt is the last of them), and the answer.
     """
@@ -137,7 +137,7 @@ def advice(match: Transcript, seat: Seat, session: Transcript, adviser: Adviser)
     exchanges = [scene.exchange for scene in shown]
     moves: list[Advice] = []
     left = MAX_REPLAYED
-    for (number, lines, line), answer in zip(_asked(match, seat), answers, strict=False):
+    for (number, lines, line), answer in zip(_answered(match, seat), answers, strict=False):
         before = bisect_right(exchanges, number)
         if _is_ready(lines[-1]) or answer is None or not before:
             continue

@@ -165,7 +165,7 @@ def _compare(match: Match, varied: Match, changed: Seat | None, what: str) -> No
         for number, (step, other) in enumerate(zip(match.steps, varied.steps, strict=False)):
             if _seen(step, seat) != _seen(other, seat):
                 break
-            lines, instead = _told(step, seat), _told(other, seat)
+            lines, instead = _prompted(step, seat), _prompted(other, seat)
             if lines != instead:
                 raise NotConforming(
                     f"at exchange {number} seat {seat} is told {lines}, and would be told {instead} had {what}, "
@@ -177,7 +177,7 @@ def _seen(step: Step, seat: Seat) -> list[Event]:
     return [event for event in step.events if not event.get("private") or event["seat"] == seat]
 
 
-def _told(step: Step, seat: Seat) -> list[tuple[str, int | None]]:
+def _prompted(step: Step, seat: Seat) -> list[tuple[str, int | None]]:
     return [(message.line, message.limit_ns) for message in step.messages if message.seat == seat]
 
 

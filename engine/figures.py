@@ -38,16 +38,16 @@ def limit(value_ns: int) -> str:
     return f"{value_ns / NS_PER_MS:.3g} ms"
 
 
-def plural(count: int, one: str, more: str = "") -> str:
+def plural(count: int, noun: str, more: str = "") -> str:
     """Return a count with its noun, always in English: for stored texts and English sentences. `more` is the plural if
-    it is not `one` with an s.
+    it is not `noun` with an s.
     """
-    return f"{count:,} {one if count == 1 else more or f'{one}s'}"
+    return f"{count:,} {noun if count == 1 else more or f'{noun}s'}"
 
 
-def counted(count: int, one: str, more: str = "") -> str:
+def counted(count: int, noun: str, more: str = "") -> str:
     """Return a count with its noun in the reader's language: "1 match", "2 matches"."""
-    return ngettext(f"%(count)s {one}", f"%(count)s {more or f'{one}s'}", count) % {"count": f"{count:,}"}
+    return ngettext(f"%(count)s {noun}", f"%(count)s {more or f'{noun}s'}", count) % {"count": f"{count:,}"}
 
 
 def span(counts: range) -> str:

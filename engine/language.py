@@ -35,9 +35,9 @@ def gettext(message: str) -> str:
     return _catalogue.get().gettext(message) if message else ""  # an empty message would return the catalogue's header
 
 
-def ngettext(one: str, more: str, count: int) -> str:
+def ngettext(singular: str, plural: str, count: int) -> str:
     """Return the singular or plural message for `count` in the reader's language, placeholders unfilled."""
-    return _catalogue.get().ngettext(one, more, count)
+    return _catalogue.get().ngettext(singular, plural, count)
 
 
 def _(message: str, /, **values: object) -> str:

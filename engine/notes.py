@@ -28,7 +28,7 @@ class Note:
 
 
 def notes(stderr: str, transcript: Transcript, scenes: Sequence[Scene], seat: Seat) -> list[Note]:
-    """Return a seat's notes in the order of its stderr. `told`: the transcript's scenes."""
+    """Return a seat's notes in the order of its stderr. `scenes`: the transcript's scenes."""
     numbered = [(int(number) if number else None, text.rstrip()) for number, text in _NOTE.findall(stderr)]
     shown = list(_scenes_of_answers(transcript, scenes, seat))
     if all(number is None for number, _ in numbered) and len(numbered) == len(shown) and not _LEFT_OUT.search(stderr):

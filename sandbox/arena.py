@@ -125,14 +125,14 @@ class Arena(contextlib.AbstractContextManager["Arena"]):
         seed: bytes,
         about: Mapping[str, object],
         hold: Holding,
-        beside: Callable[[Transport], Transport],
+        with_person: Callable[[Transport], Transport],
         places: Sequence[Seat],
         heartbeat: Callable[[], None] = lambda: None,
         attempt: int = 1,
     ) -> Played:
         """Play one match in which the programs have the seats `places`, and a person who takes minutes has the others.
 
-        `beside` gets the programs' transport and returns one for all `seats`. Between two of their exchanges the
+        `with_person` gets the programs' transport and returns one for all `seats`. Between two of their exchanges the
         programs rest, and `hold` is released. `heartbeat` continues while a late seat is watched. Raises as `play`.
         """
         try:
@@ -142,7 +142,7 @@ class Arena(contextlib.AbstractContextManager["Arena"]):
                 pipes = self._begin([*seating.values()], seed, attempt, heartbeat)
                 self._rest(True)
             resting = _Resting(pipes, places, partial(self._awake, hold))
-            transcript = run_match(game, seats, seed, beside(resting), about, attempt)
+            transcript = run_match(game, seats, seed, with_person(resting), about, attempt)
             with hold():
                 self._rest(False)
                 return Played(transcript, self._stop(seating, transcript), pipes.convictions)
@@ -239,16 +239,16 @@ class _Referee:
 
     def look(self) -> None:
         """Kill a bot in whose pipe the referee has slept since `HELD_LOOKS` looks."""
-        held = next((channel for channel in self._channels if channel.inside), None)
+        stuck = next((channel for channel in self._channels if channel.inside), None)
         call = None
-        if held is not None and self._status.read_bytes().rpartition(b")")[2].split()[0] == b"D":
-            call = held, held.calls
+        if stuck is not None and self._status.read_bytes().rpartition(b")")[2].split()[0] == b"D":
+            call = stuck, stuck.calls
         self._looks = self._looks + 1 if call == self._call else 1
         self._call = call
-        if held is not None and call is not None and self._looks == HELD_LOOKS:
+        if stuck is not None and call is not None and self._looks == HELD_LOOKS:
             log.warning("a bot that held a pipe is killed")
-            held.killed = True
-            held.kill()
+            stuck.killed = True
+            stuck.kill()
 
 
 def _watch() -> None:

@@ -113,24 +113,24 @@ class _Box(LocalBox):
             before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
             stack.callback(signal.pthread_sigmask, signal.SIG_SETMASK, before)  # else bwrap may be left half started
             ours, theirs = socket.socketpair()
-            told, tells = os.pipe()
-            stack.callback(os.close, told)
+            reader, writer = os.pipe()
+            stack.callback(os.close, reader)
             for end in (ours, theirs):
                 stack.enter_context(end)
             ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
             try:
-                own = {0: theirs.fileno(), 1: theirs.fileno(), 2: stderr, _INFO: tells, _READER: told}
+                own = {0: theirs.fileno(), 1: theirs.fileno(), 2: stderr, _INFO: writer, _READER: reader}
                 bwrap = _spawned(self._arguments, {**own, _STDIN: stdin, _STDOUT: stdout})
             except OSError as error:
                 raise SandboxError("no-start", f"cannot start bwrap: {error}") from error
             finally:
                 theirs.close()
-                os.close(tells)
+                os.close(writer)
             try:
                 text = b""  # in which bwrap names the namespace's process 1, as it is numbered on this host
                 while b"}" not in text:
-                    _await(told)
-                    if not (data := os.read(told, 4096)):
+                    _await(reader)
+                    if not (data := os.read(reader, 4096)):
                         raise OSError("bwrap ended")
                     text += data
                 first = int(json.loads(text)["child-pid"])
@@ -206,12 +206,12 @@ class _Confined(Run):
 
     def signal(self, number: int) -> None:
         """Send a signal to everything in the namespace but its first process, whatever groups the bot has made."""
-        told: set[int] = set()
-        while new := {*_descendants(self._first)} - told:  # one of them may just have started another
+        signalled: set[int] = set()
+        while new := {*_descendants(self._first)} - signalled:  # one of them may just have started another
             for pid in new:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, number)
-            told |= new
+            signalled |= new
 
     def end(self) -> tuple[int | None, int | None]:
         """Like a shell, bwrap reports the end by signal n as exit code 128 + n."""

@@ -366,9 +366,9 @@ class ContainerBox(Confined):
         places = {"/judge": container.judge, "/bot": self._copy.path / "program"}
         mounts = [Mount(place, str(source), type="bind", read_only=True) for place, source in places.items()]
         config = host_config(self._client, mounts, self._limits, self._runtime)
-        told = {"JUDGE_UID": str(secrets.choice(ANY_USER)), **self._runtime.environment}
+        variables = {"JUDGE_UID": str(secrets.choice(ANY_USER)), **self._runtime.environment}
         command = ["/sbin/judge-init", *self._command]
-        container.start(self._image, command, {**ENVIRONMENT, **told}, config)
+        container.start(self._image, command, {**ENVIRONMENT, **variables}, config)
         self._hear("started", ACK_TIMEOUT_S)
         leader = None if self._runtime.gvisor else first_child(container.pid)
         if leader is not None:

@@ -91,11 +91,11 @@ class DockerSandbox:
     def image(self) -> Image:
         """Return the image with which boxes are opened now; its tag may have moved to another."""
         try:
-            found = self._client.inspect_image(self._image)
+            details = self._client.inspect_image(self._image)
         except EngineFailure as error:
             raise SandboxError("no-image", f"the engine does not describe its image {self._image}: {error}") from error
-        recipe = (found["Config"].get("Labels") or {}).get("deadheat.recipe", "")
-        return Image(self._image, found["Id"], recipe, found["Created"], found["Size"])
+        recipe = (details["Config"].get("Labels") or {}).get("deadheat.recipe", "")
+        return Image(self._image, details["Id"], recipe, details["Created"], details["Size"])
 
     def sweep(self) -> int:
         """Remove containers that were frozen, or never ran, when their owner was killed. Return how many."""

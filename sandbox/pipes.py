@@ -136,9 +136,9 @@ class InTurn:
         self._all = frozenset(range(len(boxes)))
         self._favoured = self._all
 
-    def order(self, asked: list[Seat]) -> Sequence[Seat]:
+    def order(self, seats: list[Seat]) -> Sequence[Seat]:
         """Return the seats in a new random order, because the second one sees how long the first one thought."""
-        return [asked.pop(self._chance.below(left)) for left in range(len(asked), 0, -1)]
+        return [seats.pop(self._chance.below(left)) for left in range(len(seats), 0, -1)]
 
     def give(self, seat: Seat | None) -> None:
         """Favour this seat, which is about to be asked, alone, or all. It gains weight when others have lost theirs."""
@@ -238,8 +238,8 @@ class PipeTransport:
         """Wait until there is output, room for unsent input, or time to check the seat. Return its reply, if any."""
         channel, woke_ns, delay_ns = prompt.channel, monotonic_ns(), 0
         was_away = woke_ns - prompt.silent_ns > NOISE_NS
-        ready = found = was_away and bool(prompt.ear.poll(0))
-        if not found:
+        ready = at_once = was_away and bool(prompt.ear.poll(0))
+        if not at_once:
             if was_away:
                 prompt.silent_ns = woke_ns
             asleep_ns = woke_ns
@@ -269,7 +269,7 @@ class PipeTransport:
                 late_ns = prompt.late_ns or prompt.write_ns
                 return made(Reply, (_line(channel, end), wall_ns, None, channel.meter.spent_ns(), late_ns, 0, None))
             return self._decided(prompt, stamp_ns, None, ended, end)
-        since_ns = prompt.silent_ns if found else woke_ns
+        since_ns = prompt.silent_ns if at_once else woke_ns
         unseen_ns = delay_ns + began_ns - since_ns  # how long the output may have been there before it was read
         if stamp_ns > prompt.deadline_ns:
             unseen_ns = max(unseen_ns, began_ns - prompt.silent_ns + paused_ns)
@@ -332,12 +332,12 @@ class PipeTransport:
     def _unjudged(self, prompt: _Open, evidence: Evidence, blame: Blame, waiting_ns: int = 0) -> TransportError:
         seat = f"seat {seat_number(prompt.seat)}"
         command = prompt.text.rstrip("\n").rpartition("\n")[2].partition(" ")[0]
-        told = {"seat": prompt.seat, "command": command, "limit_ns": prompt.limit_ns, **evidence.as_dict()}
+        facts = {"seat": prompt.seat, "command": command, "limit_ns": prompt.limit_ns, **evidence.as_dict()}
         if blame is Blame.HOST:
             taken_ms = min(evidence.stolen_ns + waiting_ns, evidence.wall_ns) / NS_PER_MS
-            return TransportError("watch-ended", f"{seat} was kept from running for {taken_ms:.1f} ms", **told)
+            return TransportError("watch-ended", f"{seat} was kept from running for {taken_ms:.1f} ms", **facts)
         why = "its container was frozen" if evidence.frozen else "no counter tells whether it was kept from running"
-        return TransportError("host-unknown", f"{seat} missed its deadline, and {why}", **told)
+        return TransportError("host-unknown", f"{seat} missed its deadline, and {why}", **facts)
 
 
 def _next_look(now_ns: int, deadline_ns: int) -> int:

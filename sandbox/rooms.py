@@ -110,11 +110,11 @@ class Wall(Container):
         try:
             self._line.send(b"g")
             await_tree(client, tree, partial(readable, self._line.fileno()))
-            said = self._line.recv(ANSWER_BYTES)
+            answer = self._line.recv(ANSWER_BYTES)
         except OSError as error:
             raise SandboxError("container-died", "the container that makes rooms has ended") from error
-        if said != b"ready":
-            raise SandboxError("no-runtime", f"this kernel lets us make no rooms ({_text(said)}); {_HOW}")
+        if answer != b"ready":
+            raise SandboxError("no-runtime", f"this kernel lets us make no rooms ({_text(answer)}); {_HOW}")
 
     def _make_way(self) -> None:
         """Let rooms have groups below the container's unified one, which then may hold no process itself, and may be
@@ -209,13 +209,13 @@ class Room(Confined):
             _opened([unified] if unified else [], os.O_DIRECTORY) as born,
         ):
             self._wall.request("\0".join(words), [theirs.fileno(), *joined, self._packed, *ways_out, *born])
-        said, passed, _, _ = self._line.recvmsg(ANSWER_BYTES, 256, socket.MSG_CMSG_CLOEXEC)
-        told = {kind: data for _, kind, data in passed}
-        if said != b"started" or socket.SCM_RIGHTS not in told:
-            raise self._lost(f"no room could be made: {_text(said) or 'it ended at once'}")
-        self._fds = [*array.array("i", told[socket.SCM_RIGHTS])]
+        answer, passed, _, _ = self._line.recvmsg(ANSWER_BYTES, 256, socket.MSG_CMSG_CLOEXEC)
+        ancillary = {kind: data for _, kind, data in passed}
+        if answer != b"started" or socket.SCM_RIGHTS not in ancillary:
+            raise self._lost(f"no room could be made: {_text(answer) or 'it ended at once'}")
+        self._fds = [*array.array("i", ancillary[socket.SCM_RIGHTS])]
         self._orders = self._answers = self._line.fileno()
-        leader, _, _ = struct.unpack("3i", told[socket.SCM_CREDENTIALS])  # the process id on this host
+        leader, _, _ = struct.unpack("3i", ancillary[socket.SCM_CREDENTIALS])  # the process id on this host
         channel = self._begin(self._fds, self._groups, leader)
         channel.kill = self._kill
         return channel
@@ -381,5 +381,5 @@ def _opened(paths: Iterable[Path], how: int) -> Iterator[list[int]]:
             os.close(fd)
 
 
-def _text(said: bytes) -> str:
-    return said.decode("utf-8", "replace").removeprefix("failed: ")
+def _text(answer: bytes) -> str:
+    return answer.decode("utf-8", "replace").removeprefix("failed: ")

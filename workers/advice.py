@@ -39,15 +39,15 @@ def give_advice(context: Context, exhibition_id: int) -> None:
         return
     match = decode(context.blobs.get(job.transcript_sha256, MAX_TRANSCRIPT_BYTES))
     try:
-        said = context.blobs.put(encode(_asked(context, job, match))) if known_rules(match) else None
+        digest = context.blobs.put(encode(_advised(context, job, match))) if known_rules(match) else None
     except stopping.Stopping:
         log.info("exhibition %d: advice is left to another worker, because this one stops", exhibition_id)
         return
-    insist(context, lambda session: store_advice(session, job, said))
+    insist(context, lambda session: store_advice(session, job, digest))
     log.info("exhibition %d: advice is stored", exhibition_id)
 
 
-def _asked(context: Context, job: AdviceJob, match: Transcript) -> Transcript:
+def _advised(context: Context, job: AdviceJob, match: Transcript) -> Transcript:
     bot = ADVISERS[job.game].bot
     folder = bots_of(job.game) / bot
     recipe = _recipe(folder)

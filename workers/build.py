@@ -124,8 +124,8 @@ def build_version(context: Context, version_id: int) -> None:
         return
     except Exception as error:  # noqa: BLE001  any other error is ours: the version is built again
         failure = failure_of(BUILDS, f"version {job.version_id} attempt {job.attempt}", error)
-        held = (job.version_id, job.attempt, context.worker)
-        insist(context, lambda session: give_back_build(session, *held, failure))
+        claim = (job.version_id, job.attempt, context.worker)
+        insist(context, lambda session: give_back_build(session, *claim, failure))
         return
     if insist(context, lambda session: finish_build(session, job, outcome)):
         metrics.builds.labels(job.language, "ready" if outcome.program_sha256 else "broken").inc()
@@ -134,12 +134,12 @@ def build_version(context: Context, version_id: int) -> None:
 def make(context: Context, job: BuildJob) -> BuildOutcome:
     """Build the version, then try it. Raises our own failures."""
     recipe = LANGUAGES[job.language].starting_with(job.entry)
-    said = BuildLog(context, job)
+    build_log = BuildLog(context, job)
     heartbeat = Heartbeat(context, lambda session: renew_build(session, job))
 
     def between() -> None:
         heartbeat()
-        said.write_when_due()
+        build_log.write_when_due()
 
     with context.folder(BUILD) as folder:
         sources, program = folder / "sources", folder / "program"
@@ -147,26 +147,26 @@ def make(context: Context, job: BuildJob) -> BuildOutcome:
         archive = context.blobs.get(job.source_sha256, context.settings.upload_limit_bytes)
         bounds = Bounds(total_bytes=context.settings.unpacked_limit_bytes)
         extract_upload(archive, job.filename, recipe, sources, bounds)
-        said.say(f"--- build as {recipe.title} ---\n$ {recipe.build}")
+        build_log.say(f"--- build as {recipe.title} ---\n$ {recipe.build}")
         try:
             slot = context.slots.share if job.attempt == 1 else context.slots.take
             with slot(between) as cpus, doing("build"):
-                built = build(context.sandbox, sources, recipe, ",".join(map(str, cpus)), between, said.hear)
+                built = build(context.sandbox, sources, recipe, ",".join(map(str, cpus)), between, build_log.hear)
         except BuildFailed as failure:
-            said.hear(failure.log)
-            return BuildOutcome(None, failure.reason, said.text)
-        said.hear(built.log)
+            build_log.hear(failure.log)
+            return BuildOutcome(None, failure.reason, build_log.text)
+        build_log.hear(built.log)
         program.mkdir()
         try:
             extract_program(built.tar, program, context.settings.unpacked_limit_bytes)
         except BadArchive as refused:
-            return BuildOutcome(None, f"the build's output cannot be used: {refused.detail}", said.text)
+            return BuildOutcome(None, f"the build's output cannot be used: {refused.detail}", build_log.text)
         with context.slots.take(between) as cpus:
-            reason, played = _try_out(context, job, recipe, program, cpus, said, between)
+            reason, played = _try_out(context, job, recipe, program, cpus, build_log, between)
         trial = context.blobs.put(encode(played.transcript))
         if reason:
-            return BuildOutcome(None, reason, said.text, trial)
-        return BuildOutcome(context.blobs.put(built.tar), "", said.text, trial)
+            return BuildOutcome(None, reason, build_log.text, trial)
+        return BuildOutcome(context.blobs.put(built.tar), "", build_log.text, trial)
 
 
 def _try_out(
@@ -175,7 +175,7 @@ def _try_out(
     recipe: Recipe,
     directory: Path,
     cpus: Sequence[int],
-    said: BuildLog,
+    build_log: BuildLog,
     between: Callable[[], None],
 ) -> tuple[str, Played]:
     """Return why the version is not fit to play ("" if it is), and its last trial match."""
@@ -184,12 +184,12 @@ def _try_out(
     least, most = seats.start, seats.stop - 1
     tables = [(least, 0), (most, most - 1)] if most > least else [(least, 0)]  # with the candidate's seat
     for count, seat in tables:
-        said.say(f"--- trial match at a table of {count}, in seat {seat_number(seat)} ---")
+        build_log.say(f"--- trial match at a table of {count}, in seat {seat_number(seat)} ---")
         with doing("trial match", seats=count):
             played = _trial(context, job, candidate, count, seat, cpus, between)
         reason = _reason(context, played, seat)
         last = bool(reason) or count == most
-        said.say(_report(played, seat) if last else "It made no mistake.")
+        build_log.say(_report(played, seat) if last else "It made no mistake.")
         if last:
             return reason, played
     raise AssertionError(f"{job.game} is played by nobody")

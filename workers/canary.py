@@ -87,8 +87,8 @@ class Verdict:
     def as_dict(self) -> dict[str, object]:
         """Return the verdict in words, with its figures."""
         truth = "late" if self.order.guilty else "in time"
-        said = "called in time" if self.reply.fault is None else f"convicted ({self.reply.fault})"
-        what = f"a bot that was {truth} ({self.order.line}, limit {self.order.limit_ms} ms) was {said}"
+        verdict = "called in time" if self.reply.fault is None else f"convicted ({self.reply.fault})"
+        what = f"a bot that was {truth} ({self.order.line}, limit {self.order.limit_ms} ms) was {verdict}"
         return {
             "told": f"{what} after {took(self.reply)}",
             "seat": self.seat,
@@ -112,11 +112,11 @@ class _CanaryGame:
     def play(self, seats: int, chance: Chance) -> Generator[Step, Mapping[Seat, Reply], Result]:
         faults: dict[Seat, Fault] = {}
         for orders in SCRIPT:
-            asked = {seat: order for seat, order in orders.items() if seat not in faults}
-            if asked:
-                prompts = [Message(seat, order.line, order.limit_ms * NS_PER_MS) for seat, order in asked.items()]
+            due = {seat: order for seat, order in orders.items() if seat not in faults}
+            if due:
+                prompts = [Message(seat, order.line, order.limit_ms * NS_PER_MS) for seat, order in due.items()]
                 replies = yield Step(tuple(prompts))
-                self.verdicts += [Verdict(seat, asked[seat], reply) for seat, reply in sorted(replies.items())]
+                self.verdicts += [Verdict(seat, due[seat], reply) for seat, reply in sorted(replies.items())]
                 faults |= {seat: reply.fault for seat, reply in replies.items() if reply.fault is not None}
         return Result((1,) * seats, None, faults)
 

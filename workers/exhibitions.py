@@ -164,20 +164,20 @@ def turn(
     context: Context, job: ExhibitionJob, heartbeat: Callable[[], None], cpus: tuple[int, ...]
 ) -> Iterator[tuple[int, ...]]:
     """Take the slot for an exchange, before the next series, and tell the person if that takes a while."""
-    tell_at, told = time.monotonic() + TELL_SECONDS, False
+    tell_at, is_noted = time.monotonic() + TELL_SECONDS, False
 
     def waiting() -> None:
-        nonlocal told
+        nonlocal is_noted
         heartbeat()
-        if not told and time.monotonic() > tell_at:
-            told = insist(context, lambda session: note_wait(session, job, True))
-            if not told:
+        if not is_noted and time.monotonic() > tell_at:
+            is_noted = insist(context, lambda session: note_wait(session, job, True))
+            if not is_noted:
                 raise LeaseLost
 
-    with context.slots.take(waiting, only=cpus) as held:
-        if told:
+    with context.slots.take(waiting, only=cpus) as slot:
+        if is_noted:
             insist(context, lambda session: note_wait(session, job, False))
-        yield held
+        yield slot
 
 
 class Person:

@@ -121,13 +121,13 @@ def appear(game: str, season_id: int) -> None:
         matches.labels(game, season_id, outcome)
 
 
-def record(transcripts: Sequence[Transcript], found: Iterable[Latency], season_id: int) -> None:
-    """Count finished matches of one game. `found`: their response times, which the database counts too. Increments are
-    added up first and written once: one call for each reply took a quarter of a worker's CPU time.
+def record(transcripts: Sequence[Transcript], latencies: Iterable[Latency], season_id: int) -> None:
+    """Count finished matches of one game. `latencies`: their response times, which the database counts too. Increments
+    are added up first and written once: one call for each reply took a quarter of a worker's CPU time.
     """
     game = transcripts[0].game if transcripts else ""
     counted, late = Counts[str](), Counts[str]()
-    for latency in found:
+    for latency in latencies:
         counted[latency.command] += latency.prompts
         late[latency.command] += latency.given_back
     for command, count in counted.items():
@@ -141,16 +141,16 @@ def record(transcripts: Sequence[Transcript], found: Iterable[Latency], season_i
             last = transcript.last_prompt(seat)
             faults.labels(game, season_id, last.message.command if last else "", fault.value).inc()
         matches.labels(game, season_id, "forfeit" if transcript.result.faults else "played").inc()
-    for command, asked in by_command.items():
-        _record_replies(game, command, asked)
+    for command, sent in by_command.items():
+        _record_replies(game, command, sent)
 
 
-def _record_replies(game: str, command: str, found: Sequence[Prompt]) -> None:
-    replies = [prompt.reply for prompt in found]
+def _record_replies(game: str, command: str, sent: Sequence[Prompt]) -> None:
+    replies = [prompt.reply for prompt in sent]
     stolen = [reply.stolen_ns / NS_PER_S for reply in replies if reply.stolen_ns]  # only times above zero
     _observe(stolen_seconds.labels(game, command), stolen)
     _observe(reply_seconds.labels(game, command), [reply.own_ns / NS_PER_S for reply in replies])
-    _observe(deadline_used_ratio.labels(game, command), [*map(verdicts.used, found)])
+    _observe(deadline_used_ratio.labels(game, command), [*map(verdicts.used, sent)])
     if used := [reply.cpu_ns / NS_PER_S for reply in replies if reply.cpu_ns is not None]:
         _observe(reply_cpu_seconds.labels(game, command), used)
     if late := [reply.late_ns / NS_PER_S for reply in replies if reply.fault is Fault.TIMEOUT]:

@@ -14,8 +14,8 @@ from deadheat.sandbox.arena import Played
 def evidence(played: Played) -> dict[str, object]:
     """Return the ledger's evidence of a match: for every time-out, and for time that the host took from its bots."""
     taken = Taken.of(played.transcript.prompts())
-    found = {"timeouts": [*played.convictions], "stolen_ns": taken.stolen_ns, "past_deadline": taken.past_deadline}
-    return {name: value for name, value in found.items() if value}
+    facts = {"timeouts": [*played.convictions], "stolen_ns": taken.stolen_ns, "past_deadline": taken.past_deadline}
+    return {name: value for name, value in facts.items() if value}
 
 
 def fault_records(transcript: Transcript) -> tuple[FaultRecord, ...]:
@@ -34,10 +34,10 @@ def fault_records(transcript: Transcript) -> tuple[FaultRecord, ...]:
 
 def latencies(transcript: Transcript) -> tuple[Latency, ...]:
     """Return response times by seat and command, in own time, to which limits apply."""
-    found: defaultdict[tuple[Seat, str], list[Prompt]] = defaultdict(list)
+    groups: defaultdict[tuple[Seat, str], list[Prompt]] = defaultdict(list)
     for prompt in transcript.prompts():
-        found[prompt.message.seat, prompt.message.command].append(prompt)
-    return tuple(_latency(*key, prompts) for key, prompts in sorted(found.items()))
+        groups[prompt.message.seat, prompt.message.command].append(prompt)
+    return tuple(_latency(*key, prompts) for key, prompts in sorted(groups.items()))
 
 
 def _latency(seat: Seat, command: str, prompts: Sequence[Prompt]) -> Latency:

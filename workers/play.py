@@ -223,5 +223,5 @@ def finish(
     handed_in = {outcome.match_id for outcome in outcomes}
     taken_runs = [item for item in runs if item.match.match_id in handed_in]
     metrics.record_attempts(job.game, [item.attempt.cause for item in taken_runs])
-    found = [latency for outcome in outcomes for latency in outcome.latencies]
-    metrics.record([item.played.transcript for item in taken_runs if item.played is not None], found, job.season_id)
+    measured = [latency for outcome in outcomes for latency in outcome.latencies]
+    metrics.record([item.played.transcript for item in taken_runs if item.played is not None], measured, job.season_id)

@@ -261,11 +261,11 @@ def apart(task: str, season_ids: Iterable[int], act: Callable[[Session, int], To
     for season_id in season_ids:
         try:
             with context().database.transaction() as session:
-                told = act(session, season_id)
+                result = act(session, season_id)
         except Exception as error:
             if isinstance(error, AWAY):
                 context().database.check()  # raises if it is unavailable
             log.exception("%s of season %d failed; the other seasons are not affected", task, season_id)
             metrics.task_failures.labels(task, type(error).__name__).inc()
             continue
-        yield told
+        yield result

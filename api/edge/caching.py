@@ -80,12 +80,12 @@ class Files(StaticFiles):
         self, full_path: str | os.PathLike[str], stat_result: os.stat_result, scope: Scope, status_code: int = 200
     ) -> Response:
         response = super().file_response(full_path, stat_result, scope, status_code)
-        asked = Headers(scope=scope)
+        request_headers = Headers(scope=scope)
         kind = response.media_type or ""
         if response.status_code != 200 or not worth_packing(stat_result.st_size, kind):
             return response
         response.headers["Vary"] = VARIES
-        if not reads_gzip(asked):
+        if not reads_gzip(request_headers):
             return response
         headers = {name: response.headers[name] for name in ("ETag", "Last-Modified", "Vary")}
         tell_packed(headers)

@@ -33,11 +33,11 @@ class ReadersLanguage(Around):
                 await self._app(scope, receive, send)
             return
         language = of_reader(scope)
-        told = (b"content-language", language.encode())
+        header = (b"content-language", language.encode())
 
         async def with_language(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], _VARY, told]
+                message["headers"] = [*message["headers"], _VARY, header]
             await send(message)
 
         with reading(catalogue(language)):

@@ -95,7 +95,7 @@ class Provider:
     def address(self, flow: Flow) -> str:
         """Return the address to which the browser is sent. Raises ProviderAway, ProviderRefused."""
         where = self._endpoint("authorization_endpoint")
-        asked = {
+        query = {
             "response_type": "code",
             "scope": "openid",
             "client_id": self._settings.openid_client_id,
@@ -105,7 +105,7 @@ class Provider:
             "code_challenge": base64url(hashlib.sha256(flow.verifier.encode()).digest()),
             "code_challenge_method": "S256",
         }
-        return f"{where}{'&' if urlsplit(where).query else '?'}{urlencode(asked)}"
+        return f"{where}{'&' if urlsplit(where).query else '?'}{urlencode(query)}"
 
     def subject(self, flow: Flow, answer: Mapping[str, str]) -> str:
         """Return the provider's subject for the browser that brings this answer.
@@ -138,7 +138,7 @@ class Provider:
             headers["Authorization"] = f"Basic {base64.b64encode(both.encode()).decode()}"
         elif settings.openid_client_secret:
             form["client_secret"] = settings.openid_client_secret
-        token = self._asked("POST", self._endpoint("token_endpoint"), form, headers).get("id_token")
+        token = self._fetched("POST", self._endpoint("token_endpoint"), form, headers).get("id_token")
         if not isinstance(token, str):
             raise ProviderRefused(gettext(REFUSED))
         return token
@@ -179,14 +179,14 @@ class Provider:
     # What the provider says of itself ---------------------------------------------------------------------------------
 
     def _discovered(self) -> dict[str, Any]:
-        found: dict[str, Any] = self._kept("document", KEPT_SECONDS, self._document)
-        return found
+        document: dict[str, Any] = self._kept("document", KEPT_SECONDS, self._document)
+        return document
 
     def _key_set(self, seconds: float) -> KeySet:
         """Return the provider's keys, fetched at most `seconds` ago."""
         where = self._endpoint("jwks_uri")
-        found: KeySet = self._kept("keys", seconds, lambda: self._keys(where))
-        return found
+        keys: KeySet = self._kept("keys", seconds, lambda: self._keys(where))
+        return keys
 
     def _kept(self, name: str, seconds: float, ask: Callable[[], Any]) -> Any:
         """Return the stored value if it is at most `seconds` old, or ask the provider. Raises ProviderAway,
@@ -195,30 +195,30 @@ class Provider:
         if not self._asking.acquire(timeout=WAIT_SECONDS):
             raise ProviderAway
         try:
-            at, found = self._known.get(name, (0.0, None))
-            if found is not None and self._clock() - at <= seconds:
-                return found
+            at, value = self._known.get(name, (0.0, None))
+            if value is not None and self._clock() - at <= seconds:
+                return value
             if self._clock() - self._failed_at < AWAY_SECONDS:
                 raise ProviderAway
             try:
-                found = ask()
+                value = ask()
             except ProviderAway:
                 self._failed_at = self._clock()
                 raise
-            self._known[name] = (self._clock(), found)
-            return found
+            self._known[name] = (self._clock(), value)
+            return value
         finally:
             self._asking.release()
 
     def _document(self) -> dict[str, Any]:
-        found = self._asked("GET", f"{self.issuer.rstrip('/')}/.well-known/openid-configuration")
-        if found.get("issuer") != self.issuer:
+        document = self._fetched("GET", f"{self.issuer.rstrip('/')}/.well-known/openid-configuration")
+        if document.get("issuer") != self.issuer:
             raise ProviderRefused(_("The provider's own name is not the one in the operator's setting."))
-        return found
+        return document
 
     def _keys(self, where: str) -> KeySet:
         """Return the keys whose kinds `ALGORITHMS` need, without any that cannot be read."""
-        listed = self._asked("GET", where).get("keys")
+        listed = self._fetched("GET", where).get("keys")
         keys = []
         for key in listed if isinstance(listed, list) else ():
             if isinstance(key, dict) and key.get("kty") in {"RSA", "EC"} and key.get("use", "sig") == "sig":
@@ -237,7 +237,7 @@ class Provider:
             raise ProviderRefused(gettext(REFUSED))
         return where
 
-    def _asked(
+    def _fetched(
         self, method: str, where: str, form: Mapping[str, str] | None = None, headers: Mapping[str, str] | None = None
     ) -> dict[str, Any]:
         """Ask the provider for JSON. Raises ProviderAway, ProviderRefused."""
@@ -254,9 +254,9 @@ class Provider:
         if answer.status >= 500:
             raise ProviderAway
         try:
-            found = json.loads(content) if answer.status == 200 and len(content) <= MOST_BYTES else None
+            document = json.loads(content) if answer.status == 200 and len(content) <= MOST_BYTES else None
         except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
+            document = None
+        if not isinstance(document, dict):
             raise ProviderRefused(gettext(REFUSED))
-        return found
+        return document

@@ -241,14 +241,14 @@ def host_of(request: Request) -> str:
 def counted_as(host: str) -> str:
     """Return the address, or for IPv6 its 64-bit network."""
     try:
-        found = ipaddress.ip_address(host)
+        ip = ipaddress.ip_address(host)
     except ValueError:  # a Unix socket
         return host
-    if isinstance(found, ipaddress.IPv6Address):
-        if found.ipv4_mapped is not None:
-            return str(found.ipv4_mapped)
-        return str(ipaddress.ip_network((found, IPV6_NETWORK), strict=False))
-    return str(found)
+    if isinstance(ip, ipaddress.IPv6Address):
+        if ip.ipv4_mapped is not None:
+            return str(ip.ipv4_mapped)
+        return str(ipaddress.ip_network((ip, IPV6_NETWORK), strict=False))
+    return str(ip)
 
 
 SHARE = 2
@@ -272,8 +272,8 @@ class Streams:
         if self.total >= self._most:
             raise HTTPException(429, "Too many clients are watching already; poll instead.", self._retry)
         if self._open[address(request)] >= self._most // SHARE:
-            said = "Too many clients are watching from your address already; poll instead."
-            raise HTTPException(429, said, self._retry)
+            refusal = "Too many clients are watching from your address already; poll instead."
+            raise HTTPException(429, refusal, self._retry)
 
     @contextmanager
     def taken(self, request: Request) -> Iterator[None]:

@@ -96,7 +96,7 @@ def _subjects(session: Session, about: str) -> list[str]:
 
 def _data(record: AuditRecord) -> dict[str, object]:
     """Return the record's figures. For a changed setting, return both values if the record has the old one."""
-    data = found if isinstance(found := json.loads(record.data), dict) else {}
+    data = parsed if isinstance(parsed := json.loads(record.data), dict) else {}
     was = data.pop("was") if isinstance(data.get("was"), dict) else {}
     data |= {key: f"{_shown(old)} → {_shown(data.get(key))}" for key, old in was.items()}
     return {key: value for key, value in data.items() if value not in ("", None)}

@@ -95,9 +95,9 @@ def _results(season_id: int, row: Row) -> Iterator[str]:
     ways = (row["wins"], row["draws"], row["losses"])
     yield f"<td>{' / '.join(map(str, ways))}{result_bar(*ways) if games else ''}</td>"
     if faults:
-        told = (
+        text = (
             f"{row['timeouts']} + {row['other_faults']}</a>{_note(share(faults, max(games, faults)))}{fault_bar(row)}"
         )
-        yield f'<td><a class="fault" href="/bots/{row["bot_id"]}?season={season_id}#faults">{told}</td>'
+        yield f'<td><a class="fault" href="/bots/{row["bot_id"]}?season={season_id}#faults">{text}</td>'
     else:
         yield "<td>0</td>"

@@ -142,5 +142,5 @@ def near(own: Row | None, above: Iterable[Row], below: Iterable[Row]) -> list[tu
         return ranked and row["rank_low"] <= own["rank_high"] and row["rank_high"] >= own["rank_low"]
 
     over, under = ([*islice(filter(is_near, islice(way, LOOKED_AT)), NEAR)] for way in (above, below))
-    found = [*over[::-1], own, *under]
-    return list(zip(found, bars(found), strict=True)) if len(found) > 1 else []
+    rows = [*over[::-1], own, *under]
+    return list(zip(rows, bars(rows), strict=True)) if len(rows) > 1 else []

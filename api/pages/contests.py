@@ -63,11 +63,11 @@ def of_season(
     kinds = EVALUATIONS if kind is None else (kind,)
     with shared.db.reading() as session:
         season = season_info(session, season_id)
-        found = views.of_season(session, season_id, kinds, before=before, limit=ROWS + 1)
+        rows = views.of_season(session, season_id, kinds, before=before, limit=ROWS + 1)
         newest = kind is None and before is None
         chart = courses(views.courses(session, season_id)) if newest else None
         timing = {"coming": views.coming(session, season_id), "late_since": views.overdue(session, season_id)}
-    shown, older = first_of(found, ROWS)
+    shown, older = first_of(rows, ROWS)
     return render(shared, "contests.html", season=season, kind=kind, contests=shown, older=older, chart=chart, **timing)
 
 
@@ -75,8 +75,8 @@ def of_season(
 def own(shared: Shared, visit: Visiting, before: Number = None) -> Response:
     """List the duels of the visitor's bots, the newest first."""
     with shared.db.reading() as session:
-        found = views.contests(session, views.played_for(visit.person), before=before, limit=ROWS + 1)
-    shown, older = first_of(found, ROWS)
+        rows = views.contests(session, views.played_for(visit.person), before=before, limit=ROWS + 1)
+    shown, older = first_of(rows, ROWS)
     return private(shared, "contests.html", visit, None, season=None, contests=shown, older=older, chart=None)
 
 

@@ -93,11 +93,11 @@ def present(request: Request, shared: Shared) -> Visit | None:
     return Visit(person, secret, shared.read(count_unread, person))
 
 
-def visit(request: Request, shared: Shared, found: Annotated[Visit | None, Depends(present)]) -> Visit:
+def visit(request: Request, shared: Shared, visitor: Annotated[Visit | None, Depends(present)]) -> Visit:
     """Return the signed-in visitor, and send others to sign in. Raises OverQuota."""
-    if found is not None:
-        shared.rates.write_by(request, found.person.id)
-        return found
+    if visitor is not None:
+        shared.rates.write_by(request, visitor.person.id)
+        return visitor
     raise sign_in_first(request, shared)
 
 
@@ -106,14 +106,14 @@ def sign_in_first(request: Request, shared: Services) -> HTTPException:
     form. If the browser's session ended with its account, that page says so.
     """
     came = local_part(str(request.url)) if request.method in sessions.SAFE else came_from(request, shared)
-    asked = {"next": came or HOME}
+    query = {"next": came or HOME}
     try:
         if secret := sessions.secret_of(request, shared.settings):
             look_up(shared, secret, TokenKind.SESSION)
     except errors.BadToken as error:
         if error.closed:
-            asked["closed"] = "1"
-    return HTTPException(303, headers={"Location": f"/sign-in?{urlencode(asked)}"})
+            query["closed"] = "1"
+    return HTTPException(303, headers={"Location": f"/sign-in?{urlencode(query)}"})
 
 
 async def fields(request: Request, shared: Shared) -> Fields:
@@ -169,9 +169,9 @@ def attempt(form: str, given: Fields, act: Callable[[], Response], again: Callab
     try:
         return act()
     except RequestValidationError as error:
-        said = {str(found["loc"][0]): _said(found) for found in error.errors() if found["loc"]}
-        whole = ". ".join(found["msg"] for found in error.errors() if not found["loc"])
-        return again(Complaint(form, 422, whole or _("Please correct the marked fields."), said, _typed(given)))
+        by_field = {str(complaint["loc"][0]): _in_words(complaint) for complaint in error.errors() if complaint["loc"]}
+        whole = ". ".join(complaint["msg"] for complaint in error.errors() if not complaint["loc"])
+        return again(Complaint(form, 422, whole or _("Please correct the marked fields."), by_field, _typed(given)))
     except errors.LeagueError as error:
         status = 403 if isinstance(error, errors.WrongCredentials) else STATUS[type(error)]
         if status >= 500:
@@ -245,10 +245,10 @@ def came_from(request: Request, shared: Services) -> str | None:
     return local_part(address) if shown else None
 
 
-def _said(found: ErrorDetails) -> str:
+def _in_words(complaint: ErrorDetails) -> str:
     """Return a complaint about a field in words for people."""
-    text = plainly(found)
-    place = next((part + 1 for part in found["loc"][1:] if isinstance(part, int)), None)
+    text = plainly(complaint)
+    place = next((part + 1 for part in complaint["loc"][1:] if isinstance(part, int)), None)
     return text if place is None else _("Number %(place)s: %(text)s", place=place, text=text)
 
 
@@ -258,10 +258,10 @@ def _marked(error: errors.LeagueError) -> Fields:
         case errors.BadSetting():
             return {error.setting: SETTING.sub(_named, f"{error.why[:1].upper()}{error.why[1:]}.")}
         case errors.BadSeasonFile():
-            found: dict[str, str] = {}
+            marks: dict[str, str] = {}
             for mistake in error.mistakes:
-                found[mistake["path"]] = f"{found.get(mistake['path'], '')} {mistake['why']}.".lstrip()
-            return found
+                marks[mistake["path"]] = f"{marks.get(mistake['path'], '')} {mistake['why']}.".lstrip()
+            return marks
         case errors.NotInvited(by_code=True):
             return {"code": _("Ask an organiser for it.")}
         case errors.NameTaken():

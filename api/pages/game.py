@@ -120,13 +120,13 @@ def grouped(kits: Sequence[Kit], installed: Set[str] | None) -> Iterator[tuple[s
 @cache
 def kits(name: str) -> tuple[Kit, ...]:
     """Return the game's house bots, without folders that contain no program."""
-    found = []
+    offered = []
     for kit in house_bots(name):
         try:
-            found.append(Kit(kit, LANGUAGES[_language(bots_of(name) / kit)]))
+            offered.append(Kit(kit, LANGUAGES[_language(bots_of(name) / kit)]))
         except LanguageError as error:
             log.warning("%s: bots/%s is not offered: %s", name, kit, error)
-    return tuple(found)
+    return tuple(offered)
 
 
 def _language(folder: Path) -> str:

@@ -53,10 +53,10 @@ def bots(shared: Shared, q: Search = "", game: Annotated[str, Query(max_length=6
     """List the bots that are not retired, by game and name."""
     if game and game not in GAMES:
         raise NotFound("game", game)
-    found, count = shared.read(bots_named, q, game=game or None, skip=(page - 1) * ROWS, limit=ROWS)
+    listed, count = shared.read(bots_named, q, game=game or None, skip=(page - 1) * ROWS, limit=ROWS)
     pages = -(-count // ROWS)
     return render(
-        shared, "bots.html", bots=found, count=count, q=q, game=game, games=tuple(GAMES), page=page, pages=pages
+        shared, "bots.html", bots=listed, count=count, q=q, game=game, games=tuple(GAMES), page=page, pages=pages
     )
 
 
@@ -77,10 +77,10 @@ def participants(shared: Shared, season_id: Id, q: Search = "", page: Page = 1) 
     """List all bots in a season, with their places."""
     with shared.db.reading() as session:
         season = season_info(session, season_id)
-        found, count = entries_named(session, season_id, q, skip=(page - 1) * ROWS, limit=ROWS)
+        entries, count = entries_named(session, season_id, q, skip=(page - 1) * ROWS, limit=ROWS)
         rows = shared.boards.newest(session, season_id).standings["rows"]
-    places = {row["bot_id"]: row for row in rows.of({entry.bot_id for entry in found}) if row["rank"] is not None}
-    lines, pages = [entered(entry, places.get(entry.bot_id)) for entry in found], -(-count // ROWS)
+    places = {row["bot_id"]: row for row in rows.of({entry.bot_id for entry in entries}) if row["rank"] is not None}
+    lines, pages = [entered(entry, places.get(entry.bot_id)) for entry in entries], -(-count // ROWS)
     return render(shared, "participants.html", season=season, lines=lines, count=count, q=q, page=page, pages=pages)
 
 
@@ -88,8 +88,8 @@ def participants(shared: Shared, season_id: Id, q: Search = "", page: Page = 1) 
 @everyones
 def environment(shared: Shared) -> str:
     """Show the image's description of languages, versions, commands and limits."""
-    found = shared.read(newest_environment)
-    described = None if found is None else schemas.Environment.of(found, shared.settings)
+    newest = shared.read(newest_environment)
+    described = None if newest is None else schemas.Environment.of(newest, shared.settings)
     return render(shared, "environment.html", environment=described, image=shared.settings.image)
 
 
@@ -119,14 +119,14 @@ def team(shared: Shared, team_id: Id) -> str:
 
 
 def _people(shared: Services, session: Session, bots: Sequence[Bot], **about: Any) -> str:
-    found = courses(shared, session, bots)
-    return render(shared, "people.html", bots=bots, courses=found, pictures=evaluated(session, found), **about)
+    by_bot = courses(shared, session, bots)
+    return render(shared, "people.html", bots=bots, courses=by_bot, pictures=evaluated(session, by_bot), **about)
 
 
-def evaluated(session: Session, found: Mapping[int, Course]) -> list[tuple[Part, charts.Courses]]:
+def evaluated(session: Session, by_bot: Mapping[int, Course]) -> list[tuple[Part, charts.Courses]]:
     """Return the newest `PICTURES` seasons in which these bots were in two evaluations, each with their courses."""
     in_season: dict[int, tuple[Part, list[int]]] = {}
-    for bot_id, parts in found.items():
+    for bot_id, parts in by_bot.items():
         for part, _, _ in parts:
             in_season.setdefault(part.season_id, (part, []))[1].append(bot_id)
     made = []
@@ -142,7 +142,7 @@ def evaluated(session: Session, found: Mapping[int, Course]) -> list[tuple[Part,
 
 def courses(shared: Services, session: Session, bots: Sequence[Bot]) -> dict[int, Course]:
     parts = careers.parts_of(session, [bot.id for bot in bots])
-    seasons = {part.season_id for found in parts.values() for part in found if part.has_results}
+    seasons = {part.season_id for own in parts.values() for part in own if part.has_results}
     standings = {season_id: shared.boards.newest(session, season_id).standings["rows"] for season_id in seasons}
     ranked = {
         season_id: {row["bot_id"]: row for row in rows.of(parts) if row["rank"] is not None}
@@ -154,4 +154,4 @@ def courses(shared: Services, session: Session, bots: Sequence[Bot]) -> dict[int
         season_id = part.season_id
         return part, ranked.get(season_id, {}).get(bot_id), counts.get(season_id, 0)
 
-    return {bot_id: [course(bot_id, part) for part in found] for bot_id, found in parts.items()}
+    return {bot_id: [course(bot_id, part) for part in own] for bot_id, own in parts.items()}

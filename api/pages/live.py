@@ -55,15 +55,15 @@ class News:
         with self.streams.taken(request):
             yield "retry: 5000\n\n"
             ends = time.monotonic() + STREAM_SECONDS
-            said = time.monotonic()
+            sent_at = time.monotonic()
             while time.monotonic() < ends:
                 newest = await self.newest(shared, season_id)
                 if newest != known:
                     yield f"event: snapshot\nid: {newest}\ndata: {newest}\n\n"
-                    known, said = newest, time.monotonic()
-                elif time.monotonic() - said > SILENCE_SECONDS:
+                    known, sent_at = newest, time.monotonic()
+                elif time.monotonic() - sent_at > SILENCE_SECONDS:
                     yield ": nothing new\n\n"
-                    said = time.monotonic()
+                    sent_at = time.monotonic()
                 await asyncio.sleep(LOOK_SECONDS)
 
 

@@ -123,19 +123,19 @@ class Ruling:
 
 
 def _ruling(entry: AuditRecord) -> Ruling:
-    said: dict[str, Any] = found if isinstance(found := json.loads(entry.data), dict) else {}
+    data: dict[str, Any] = parsed if isinstance(parsed := json.loads(entry.data), dict) else {}
     words = gettext(WORDS.get(entry.action, entry.action.replace("-", " ").capitalize()))
     if entry.action == "appeal-ruled":
-        words = _("Appeal upheld") if said.get("upheld") else _("Appeal rejected")
+        words = _("Appeal upheld") if data.get("upheld") else _("Appeal rejected")
     if entry.action == "match-decided":
-        words = _("Decided: seat %(seat)s lost", seat=said.get("lost_by_seat"))
+        words = _("Decided: seat %(seat)s lost", seat=data.get("lost_by_seat"))
     return Ruling(
         words=words,
         actor=entry.actor,
         at=entry.at[:16].replace("T", " "),
-        why=said.get("reason") or said.get("ruling") or "",
-        again=said.get("again"),
-        remark=said.get("remark", ""),
+        why=data.get("reason") or data.get("ruling") or "",
+        again=data.get("again"),
+        remark=data.get("remark", ""),
     )
 
 
@@ -194,14 +194,14 @@ def of_bot(
 
 def _listed(shared: Services, before: int | None, show: str, about: dict[str, Any], **whose: Any) -> str:
     limit = LOOKED_AT if show else ROWS + 1
-    found = shared.read(matches, state=MatchState.DONE, before=before, limit=limit, **whose)
+    finished = shared.read(matches, state=MatchState.DONE, before=before, limit=limit, **whose)
     if show == "faults":
-        found = [match for match in found if any(seat.fault for seat in match.seats)]
+        finished = [match for match in finished if any(seat.fault for seat in match.seats)]
     elif show == "closest":
-        found = sorted((match for match in found if margin(match) < math.inf), key=margin)
+        finished = sorted((match for match in finished if margin(match) < math.inf), key=margin)
     elif show == "comebacks":
-        found = sorted((match for match in found if match.comeback), key=lambda match: -(match.comeback or 0))
-    shown, older = first_of(found, ROWS)
+        finished = sorted((match for match in finished if match.comeback), key=lambda match: -(match.comeback or 0))
+    shown, older = first_of(finished, ROWS)
     values: dict[str, Any] = {
         "season": None,
         "opponent": None,
@@ -274,21 +274,21 @@ def _row(pen: ImageDraw.ImageDraw, seat: SeatView, top: float, room: float) -> N
     pen.rectangle((MARGIN, top + 4, MARGIN + 16, top + room - 4), colour(f"seat{seat.seat}"))
     ink = colour("ink" if seat.rank == 1 else "soft")
     pen.text((MARGIN + 40, middle), seat.bot, ink, font(size), anchor="lm")
-    told = seat.fault.fault.value if seat.fault else points(seat.points) if seat.points is not None else f"{seat.rank}."
-    pen.text((WIDTH - MARGIN, middle), told, colour("bad") if seat.fault else ink, font(size), anchor="rm")
+    text = seat.fault.fault.value if seat.fault else points(seat.points) if seat.points is not None else f"{seat.rank}."
+    pen.text((WIDTH - MARGIN, middle), text, colour("bad") if seat.fault else ink, font(size), anchor="rm")
 
 
 @cache
 def font(size: float) -> ImageFont.FreeTypeFont:
-    found = ImageFont.load_default(size)
-    assert isinstance(found, ImageFont.FreeTypeFont), "Pillow was built without FreeType"
-    return found
+    face = ImageFont.load_default(size)
+    assert isinstance(face, ImageFont.FreeTypeFont), "Pillow was built without FreeType"
+    return face
 
 
 @cache
 def colour(name: str) -> str:
     """Return the light variant of a style sheet's colour, which comes first in the sheet."""
     sheet = (SITE / "static" / "site.css").read_text(encoding="utf-8")
-    found = re.search(rf"--{name}: (#[0-9a-f]{{6}})", sheet)
-    assert found is not None, name
-    return found[1]
+    definition = re.search(rf"--{name}: (#[0-9a-f]{{6}})", sheet)
+    assert definition is not None, name
+    return definition[1]

@@ -106,8 +106,8 @@ def everyones(make: Callable[..., str], media_type: str = "text/html") -> Callab
         return answer(request, body)
 
     own = inspect.signature(make, eval_str=True).parameters.values()
-    asked = inspect.Parameter("request", inspect.Parameter.KEYWORD_ONLY, annotation=Request)
-    route.__signature__ = inspect.Signature([*own, asked])  # type: ignore[attr-defined]
+    parameter = inspect.Parameter("request", inspect.Parameter.KEYWORD_ONLY, annotation=Request)
+    route.__signature__ = inspect.Signature([*own, parameter])  # type: ignore[attr-defined]
     return route
 
 
@@ -119,12 +119,12 @@ ROWS = 50
 
 
 def first_of(
-    found: Sequence[_Item], count: int, number: Callable[[Any], int] = attrgetter("id")
+    items: Sequence[_Item], count: int, number: Callable[[Any], int] = attrgetter("id")
 ) -> tuple[Sequence[_Item], int | None]:
     """Return the first items of a list that was requested with one more, and the number before which the page of older
     items begins, or None if there are none.
     """
-    return found[:count], number(found[count - 1]) if len(found) > count else None
+    return items[:count], number(items[count - 1]) if len(items) > count else None
 
 
 def shown(value: object, limit: int = MAX_SHOWN) -> str:
@@ -254,8 +254,8 @@ def said_by_scripts() -> tuple[str, ...]:
         *(SITE / "static").glob("*.js"),
         *(path for game in folders().values() for path in game.path.glob("web/*.js")),
     ]
-    found = {message for path in paths for message in of_script(path)}
-    return tuple(sorted(found | {fault.value for fault in Fault} | set(_figures())))
+    messages = {message for path in paths for message in of_script(path)}
+    return tuple(sorted(messages | {fault.value for fault in Fault} | set(_figures())))
 
 
 def _figures() -> Iterator[str]:
@@ -272,8 +272,8 @@ def in_words() -> str:
 
 def script_messages() -> Markup:
     """Return the scripts' messages in the reader's language, for `say.js`."""
-    told = json.dumps({message: gettext(message) for message in said_by_scripts()}, ensure_ascii=False)
-    return Markup(told.replace("<", "\\u003c"))  # noqa: S704  no element can begin in it
+    text = json.dumps({message: gettext(message) for message in said_by_scripts()}, ensure_ascii=False)
+    return Markup(text.replace("<", "\\u003c"))  # noqa: S704  no element can begin in it
 
 
 def elo(value: float) -> str:

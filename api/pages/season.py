@@ -61,21 +61,21 @@ class Chosen(base.Query):
     def query(self) -> str:
         """The filter without the page, to be added to an address with a query."""
         kept = {"q": self.q, "language": self.language, "division": self.division}
-        found = urlencode({name: value for name, value in kept.items() if value})
-        return f"&{found}" if found else ""
+        query = urlencode({name: value for name, value in kept.items() if value})
+        return f"&{query}" if query else ""
 
     def matching(self, rows: Sequence[Row]) -> Sequence[Row]:
         """Return the matching rows."""
-        found = rows
+        matched = rows
         if wanted := self.q.strip().casefold():
             named = (
                 (row, f"{row['bot']}\n{row['author']}\n{row['team'] or ''}") for row in rows
             )  # none has a line break
-            found = [row for row, names in named if wanted in names.casefold()]
+            matched = [row for row, names in named if wanted in names.casefold()]
         for setting, value in (("language", self.language), ("division", self.division)):
             if value:
-                found = [row for row in found if row[setting] == value]
-        return found
+                matched = [row for row in matched if row[setting] == value]
+        return matched
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +139,8 @@ def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen
     trends. The intervals of a page share a scale. With a filter, the scale contains the ratings of all rows.
     """
     rows: Sequence[Row] = board.standings["rows"]
-    found = chosen.matching(rows)
-    part = found[(chosen.page - 1) * ROWS : chosen.page * ROWS]
+    hits = chosen.matching(rows)
+    part = hits[(chosen.page - 1) * ROWS : chosen.page * ROWS]
     every = [row["elo"] for row in (rows if chosen.query else part)]
     ways = trends(session, info.id, [row["bot_id"] for row in part])
     times = board.standings["latency"].of(part)
@@ -152,34 +152,34 @@ def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen
         made = line(info.id, row, bar, way, times.get(row["version_id"]), second=bool(about))
         divisions.setdefault(names[row["division"]], []).append(made)
     table = render(
-        shared, "board.html", season=info, divisions=divisions, chosen=chosen, pages=-(-len(found) // ROWS), tally=about
+        shared, "board.html", season=info, divisions=divisions, chosen=chosen, pages=-(-len(hits) // ROWS), tally=about
     )
-    return Shown(Markup(table), len(found))  # noqa: S704  a template's, which escapes
+    return Shown(Markup(table), len(hits))  # noqa: S704  a template's, which escapes
 
 
 def _limits(info: Season) -> list[tuple[str, str]]:
     """Return the labels and values of the season's unusual settings for those who enter and upload, except those that
     the page states in words.
     """
-    found = []
+    limits = []
     for name, term in TERMS.items():
         value, setting = getattr(info, name), term.setting
         if setting.group in (Group.ENTRY, Group.QUOTAS) and not setting.in_words and value != term.default:
             options = setting.options
             text = gettext(options[str(value).lower()]) if options else ", ".join(value) if term.kind is list else value
-            found.append((gettext(setting.label), str(text)))
-    return found
+            limits.append((gettext(setting.label), str(text)))
+    return limits
 
 
 def _dates(info: Season) -> list[tuple[str, str, datetime]]:
     """Return the dated steps in order, each with its words before and after its date; one that has not been taken after
     its date keeps the former.
     """
-    found = []
+    dates = []
     for state, name, at in dated_steps(info, SeasonState.SCHEDULED):
         what = name.removesuffix("_at")
-        found.append((what, what.capitalize() if state.is_after(info.state) else SEASON_STEPS[state].past, at))
-    return found
+        dates.append((what, what.capitalize() if state.is_after(info.state) else SEASON_STEPS[state].past, at))
+    return dates
 
 
 CYCLES = 3
@@ -256,16 +256,16 @@ def cycles(standings: Row) -> list[tuple[Beat, Beat, Beat]]:
     if pairs is None:
         return []
     rows, won, of = standings["rows"][: len(pairs["version_ids"])], pairs["points"], pairs["games"]
-    found = []
+    candidates = []
     for three in combinations(range(len(rows)), 3):
         for a, b, c in (three, three[::-1]):
             edges = ((a, b), (b, c), (c, a))
             if all(of[i][j] and 2 * won[i][j] > of[i][j] for i, j in edges):
                 clear = min((won[i][j] - of[i][j] / 2) / of[i][j] ** 0.5 for i, j in edges)
                 beats = [Beat(rows[i], rows[j], f"{won[i][j]:g} : {won[j][i]:g}") for i, j in edges]
-                found.append((clear, (beats[0], beats[1], beats[2])))
-    found.sort(key=lambda cycle: -cycle[0])
-    return [beats for _, beats in found[:CYCLES]]
+                candidates.append((clear, (beats[0], beats[1], beats[2])))
+    candidates.sort(key=lambda cycle: -cycle[0])
+    return [beats for _, beats in candidates[:CYCLES]]
 
 
 def seat_bars(effect: Row) -> list[SeatBar]:

@@ -38,8 +38,8 @@ ContestPage = Annotated[schemas.ContestPage, Query()]
 def list_contests(shared: Shared, season_id: Id, page: ContestPage) -> base.Paged[Contest]:
     """List the season's contests that everybody may see, the newest first."""
     with shared.db.reading() as session:
-        found = views.of_season(session, season_id, page.kinds, before=page.before, limit=page.size)
-    return base.Paged[Contest](items=found, next=page.next(found, lambda one: one.id))
+        items = views.of_season(session, season_id, page.kinds, before=page.before, limit=page.size)
+    return base.Paged[Contest](items=items, next=page.next(items, lambda contest: contest.id))
 
 
 @router.get("/contests", responses={401: {}})
@@ -49,8 +49,8 @@ def list_own_contests(shared: Shared, asker: Asker, page: ContestPage) -> base.P
         mine = [views.played_for(asker), col(ContestRow.kind).in_(page.kinds)]
         if page.season is not None:
             mine.append(col(ContestRow.season_id) == page.season)
-        found = views.contests(session, *mine, before=page.before, limit=page.size)
-    return base.Paged[Contest](items=found, next=page.next(found, lambda one: one.id))
+        items = views.contests(session, *mine, before=page.before, limit=page.size)
+    return base.Paged[Contest](items=items, next=page.next(items, lambda contest: contest.id))
 
 
 @router.get("/contests/{contest_id}", responses={404: {}})
@@ -83,8 +83,8 @@ def list_contest_matches(shared: Shared, viewer: Viewer, contest_id: Id, page: A
     response.headers["Cache-Control"] = NOWHERE
     with shared.db.reading() as session:
         row = views.must_see(session, viewer, contest_id)
-        found = matches(session, contest_id=row.id, before=page.before, limit=page.size)
-    return Matches(items=found, next=page.next(found, lambda one: one.id))
+        items = matches(session, contest_id=row.id, before=page.before, limit=page.size)
+    return Matches(items=items, next=page.next(items, lambda match: match.id))
 
 
 @router.post("/contests/{contest_id}/cancel", responses=REFUSED)
@@ -134,8 +134,8 @@ def list_challenges(
 ) -> base.Paged[AskedChallenge]:
     """List the challenges of your bots, the newest first."""
     with shared.db.reading() as session:
-        found = former.asked(session, asker, season_id=page.season, before=page.before, limit=page.size)
-    return base.Paged[AskedChallenge](items=found, next=page.next(found, lambda one: one.id))
+        items = former.asked(session, asker, season_id=page.season, before=page.before, limit=page.size)
+    return base.Paged[AskedChallenge](items=items, next=page.next(items, lambda challenge: challenge.id))
 
 
 @router.get("/challenges/{challenge_id}", responses={404: {}})
@@ -169,8 +169,8 @@ def stop(shared: Shared, asker: Asker, challenge_id: Id) -> AskedChallenge:
 def list_evaluations(shared: Shared, season_id: Id, page: APage) -> base.Paged[Evaluation]:
     """List the season's evaluations, the newest first."""
     with shared.db.reading() as session:
-        found = former.evaluations(session, season_id, before=page.before, limit=page.size)
-    return base.Paged[Evaluation](items=found, next=page.next(found, lambda one: one.number))
+        items = former.evaluations(session, season_id, before=page.before, limit=page.size)
+    return base.Paged[Evaluation](items=items, next=page.next(items, lambda evaluation: evaluation.number))
 
 
 @router.post("/seasons/{season_id}/evaluations", status_code=201, responses={**REFUSED, 422: {}})

@@ -107,14 +107,14 @@ class Environment(BaseModel):
     described_at: datetime
 
     @classmethod
-    def of(cls, found: EnvironmentInfo, settings: Settings) -> Self:
+    def of(cls, info: EnvironmentInfo, settings: Settings) -> Self:
         """Combine a worker's description with the API's own limits."""
         uploads = UploadLimits(
             upload_bytes=settings.upload_limit_bytes,
             unpacked_bytes=settings.unpacked_limit_bytes,
             unpacked_files=Bounds().files,
         )
-        return cls.model_validate({**found.document, "uploads": uploads, "described_at": found.described_at})
+        return cls.model_validate({**info.document, "uploads": uploads, "described_at": info.described_at})
 
 
 class Readiness(BaseModel):
@@ -131,10 +131,10 @@ router = APIRouter(prefix="/v1/environment", tags=["environment"])
 @router.get("", responses={404: {"description": "No worker has described the image yet"}})
 def get_environment(shared: Shared) -> Environment:
     """Return the judging environment, as a worker read it from the image."""
-    found = shared.read(environment)
-    if found is None:
+    info = shared.read(environment)
+    if info is None:
         raise NotFound("description of the image", shared.settings.image)
-    return Environment.of(found, shared.settings)
+    return Environment.of(info, shared.settings)
 
 
 games_router = APIRouter(prefix="/v1/games", tags=["games"])

@@ -46,8 +46,8 @@ def told_table(table: Table) -> str:
     if table.prompt is not None:
         return _failed(info) + _("It is your move.")
     if table.waits_since_at is not None:
-        said = _("%(bot)s waits until the machine has ended a series, and then comes first.", bot=info.bot)
-        return _failed(info) + said
+        text = _("%(bot)s waits until the machine has ended a series, and then comes first.", bot=info.bot)
+        return _failed(info) + text
     return _failed(info) + _("%(bot)s is thinking; this page updates itself.", bot=info.bot)
 
 
@@ -70,15 +70,15 @@ def told_of(info: ExhibitionInfo, is_own: bool) -> str:
         own, other = N_("You lost: place %(place)s of %(seats)s."), N_("%(person)s lost: place %(place)s of %(seats)s.")
         return _(own if is_own else other, **words, place=mine)
     if mine > 1:
-        told = _("You lost.") if is_own else _("%(person)s lost.", **words)
+        result = _("You lost.") if is_own else _("%(person)s lost.", **words)
     elif info.ranks.count(1) > 1:
-        told = _("A draw.")
+        result = _("A draw.")
     else:
-        told = _("You won.") if is_own else _("%(person)s won.", **words)
+        result = _("You won.") if is_own else _("%(person)s won.", **words)
     if info.points is None or info.seats > 2:
-        return told
+        return result
     own_points, other_points = grouped_points(info.points[info.seat]), grouped_points(info.points[1 - info.seat])
-    return f"{told} {own_points} : {other_points}"
+    return f"{result} {own_points} : {other_points}"
 
 
 def _failed(info: ExhibitionInfo) -> str:
@@ -99,9 +99,9 @@ def advice_of(shared: Services, info: ExhibitionInfo) -> list[Advice]:
     return [] if answers is None else advice(match, info.seat, answers, ADVISERS[info.game])
 
 
-def untimed(told: Sequence[Scene], info: ExhibitionInfo) -> list[Scene]:
+def untimed(scenes: Sequence[Scene], info: ExhibitionInfo) -> list[Scene]:
     """Remove the person's response times, which nobody measured."""
-    return [replace(scene, answers=tuple(a for a in scene.answers if a.seat != info.seat)) for scene in told]
+    return [replace(scene, answers=tuple(a for a in scene.answers if a.seat != info.seat)) for scene in scenes]
 
 
 def untimed_document(document: dict[str, Any], info: ExhibitionInfo) -> dict[str, Any]:

@@ -41,12 +41,12 @@ async def readyz(shared: Shared, response: Response) -> Readiness:
     """Say whether the database, the blob store and the broker can be reached."""
     async with shared.checking:  # nobody holds a thread while waiting for another's check
         if shared.checked is None or time.monotonic() >= shared.checked[0] + KEPT_SECONDS:
-            told = await run_sync(readiness, shared, limiter=shared.measuring)
-            shared.checked = time.monotonic(), told
-    found = shared.checked[1]
-    if found != READY:
+            checked = await run_sync(readiness, shared, limiter=shared.measuring)
+            shared.checked = time.monotonic(), checked
+    ready = shared.checked[1]
+    if ready != READY:
         response.status_code = 503
-    return found
+    return ready
 
 
 @router.get("/metrics", response_class=PlainTextResponse, responses={403: {"description": "Not from that network"}})
@@ -55,17 +55,17 @@ async def get_metrics(shared: Shared, request: Request) -> Response:
     if not shared.settings.may_measure(host_of(request)):
         raise HTTPException(403, "Metrics are not available to this network; see DEADHEAT_METRICS_NETWORKS.")
     # It has threads of its own, because all others may be waiting for the database.
-    told = await run_sync(metrics.exposition, shared, limiter=shared.measuring)
-    return Response(told, media_type="text/plain; version=0.0.4; charset=utf-8")
+    text = await run_sync(metrics.exposition, shared, limiter=shared.measuring)
+    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 @router.get("/v1/workers", responses={401: {}, 403: {}})
 def list_workers(shared: Shared, asker: Asker) -> Workers:
     """List the machines, whether each may judge, and if not, why; and the league's games."""
     with shared.db.reading() as session:
-        found = hosts_for(session, asker)
+        workers = hosts_for(session, asker)
         games = games_for(session, asker)
-    return Workers(items=found, judge_unfit=shared.settings.judge_unfit, games=games, broken_games=problems())
+    return Workers(items=workers, judge_unfit=shared.settings.judge_unfit, games=games, broken_games=problems())
 
 
 CHECK_SECONDS = 5
@@ -80,14 +80,14 @@ def readiness(shared: Services) -> Readiness:
         "broker": shared.queue.check,
     }
     waiting = {name: _checks.submit(check) for name, check in parts.items()}
-    found = {}
+    states = {}
     for name, check in waiting.items():
         try:
             check.result(CHECK_SECONDS)
-            found[name] = "ok"
+            states[name] = "ok"
         except TookTooLong:
-            found[name] = f"no answer within {CHECK_SECONDS} s"
+            states[name] = f"no answer within {CHECK_SECONDS} s"
         except Exception as error:  # any exception of a driver means that we are not ready
             log.warning("%s is not ready", name, exc_info=True)
-            found[name] = f"cannot be reached ({type(error).__name__})"
-    return Readiness(**found)
+            states[name] = f"cannot be reached ({type(error).__name__})"
+    return Readiness(**states)

@@ -66,8 +66,8 @@ def list_matches(shared: Shared, page: Annotated[MatchPage, Query()]) -> Matches
     together, and series end in any order. A match may appear seconds after its end.
     """
     others = page.model_dump(exclude={"cursor", "limit", "season", "bot"})
-    found = shared.read(matches, season_id=page.season, bot_id=page.bot, before=page.before, limit=page.size, **others)
-    return Matches(items=found, next=page.next(found))
+    items = shared.read(matches, season_id=page.season, bot_id=page.bot, before=page.before, limit=page.size, **others)
+    return Matches(items=items, next=page.next(items))
 
 
 @router.get("/{match_id}", responses={404: {}})

@@ -197,9 +197,9 @@ class InboxPage(base.Page):
 def list_notices(shared: Shared, asker: Asker, page: Annotated[InboxPage, Query()]) -> Inbox:
     """List your notices, the newest first, and how many you have not read. They are kept for 90 days."""
     with shared.db.reading() as session:
-        found = notices.inbox(session, asker, unread=page.unread, before=page.before, limit=page.size)
+        items = notices.inbox(session, asker, unread=page.unread, before=page.before, limit=page.size)
         unread = notices.count_unread(session, asker)
-    return Inbox(items=found, unread=unread, next=page.next(found))
+    return Inbox(items=items, unread=unread, next=page.next(items))
 
 
 @inbox_router.post("/read", responses={401: {}, 403: {}})

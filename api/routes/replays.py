@@ -114,8 +114,8 @@ def verified(transcript: Transcript, wrong: Sequence[str]) -> dict[str, Any]:
     """Check whether the record replays and belongs to its match; `wrong`: known errors. ``verified`` is null if the
     match had other rules than today's; ``problem`` says why it is not true.
     """
-    found, problem = verdict(transcript, wrong)
-    return {"verified": found, "exchanges": len(transcript.exchanges), "problem": problem}
+    holds, problem = verdict(transcript, wrong)
+    return {"verified": holds, "exchanges": len(transcript.exchanges), "problem": problem}
 
 
 def made_of(shared: Services, played: Played, what: str, make: Callable[[Transcript], Any]) -> Body:
@@ -148,8 +148,8 @@ class Telling:
 
 
 def telling(watched: Watched, by_seat: list[str]) -> Telling:
-    found = [] if watched.match is None else scenes_so_far(rules(watched.game, watched.variant), watched.match, by_seat)
-    return Telling(told(watched), found)
+    shown = [] if watched.match is None else scenes_so_far(rules(watched.game, watched.variant), watched.match, by_seat)
+    return Telling(told(watched), shown)
 
 
 def told(watched: Watched) -> str:
@@ -169,15 +169,15 @@ def told(watched: Watched) -> str:
         )
     if watched.match.result is not None:
         return _("Played to its end. It counts when the whole series is done.")
-    said = _("Being played now; you see it a second or two later.")
+    text = _("Being played now; you see it a second or two later.")
     if not watched.voids:
-        return said
+        return text
     again = ngettext(
         "The service failed once, which costs no bot anything. The match is replayed with other dice.",
         "The service failed %(count)s times, which costs no bot anything. The match is replayed with other dice.",
         watched.voids,
     )
-    return f"{said} {again % {'count': watched.voids}}"
+    return f"{text} {again % {'count': watched.voids}}"
 
 
 def live_key(match_id: int) -> object:
@@ -197,7 +197,7 @@ def live_body(shared: Services, match_id: int, viewer: Person | None) -> tuple[B
         if (body := shared.bodies.current(key, watched.version)) is not None:
             return body, False
         by_seat = match_detail(session, match_id, viewer).names
-    found: dict[str, Any] = {
+    view: dict[str, Any] = {
         "told": told(watched),
         "ends": watched.state is not MatchState.SCHEDULED,
         "voids": watched.voids,
@@ -205,7 +205,7 @@ def live_body(shared: Services, match_id: int, viewer: Person | None) -> tuple[B
         if watched.match is None
         else document_so_far(rules(watched.game, watched.variant), watched.match, by_seat),
     }
-    content = json.dumps(found, separators=(",", ":")).encode()
+    content = json.dumps(view, separators=(",", ":")).encode()
     body = Body(watched.version, f'"live-{LIVE_VERSION}{marked()}-{watched.version}"', content, "application/json")
     return (body, True) if watched.private else (shared.bodies.keep(key, body), False)
 

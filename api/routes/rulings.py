@@ -187,8 +187,8 @@ def open_appeal(shared: Shared, asker: Asker, match_id: Id, body: AppealRequest)
 @appeals_router.get("/appeals", responses={401: {}})
 def list_appeals(shared: Shared, asker: Asker, page: Annotated[AppealPage, Query()]) -> base.Paged[Appeal]:
     """List appeals, the newest first: all for an organiser, their own for an author."""
-    found = shared.read(appeals, asker, season_id=page.season, state=page.state, before=page.before, limit=page.size)
-    return base.Paged[Appeal](items=found, next=page.next(found))
+    items = shared.read(appeals, asker, season_id=page.season, state=page.state, before=page.before, limit=page.size)
+    return base.Paged[Appeal](items=items, next=page.next(items))
 
 
 @appeals_router.post("/appeals/{appeal_id}/ruling", responses=REFUSED)
@@ -240,7 +240,7 @@ class AuditPage(base.Page):
 @audit_router.get("")
 def read_audit_log(shared: Shared, page: Annotated[AuditPage, Query()]) -> base.Paged[AuditRecord]:
     """List decisions with authors and reasons. Each record's hash covers the previous one, which reveals changes."""
-    found = shared.read(
+    items = shared.read(
         audit_log, before=page.before, subject=page.subject, oldest_first=page.oldest_first, limit=page.size
     )
-    return base.Paged[AuditRecord](items=found, next=page.next(found))
+    return base.Paged[AuditRecord](items=items, next=page.next(items))

@@ -112,8 +112,8 @@ class Input(BaseModel):
     @classmethod
     def _refuse(cls, names: list[str], kind: PydanticCustomError) -> None:
         if names:
-            found = [InitErrorDetails(type=kind, loc=(name,), input=None) for name in names]
-            raise ValidationError.from_exception_data(cls.__name__, found)
+            mistakes = [InitErrorDetails(type=kind, loc=(name,), input=None) for name in names]
+            raise ValidationError.from_exception_data(cls.__name__, mistakes)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
@@ -149,9 +149,9 @@ class Page(Query):
         """The most items on the page."""
         return min(self.limit, self.most)
 
-    def next(self, found: Sequence[Item], number: Callable[[Item], int] = attrgetter("id")) -> str | None:
+    def next(self, items: Sequence[Item], number: Callable[[Item], int] = attrgetter("id")) -> str | None:
         """Return the cursor of the page after this one, if it is full, from the number of its last item."""
-        return write_cursor(number(found[-1])) if len(found) == self.size else None
+        return write_cursor(number(items[-1])) if len(items) == self.size else None
 
 
 class Items(BaseModel, Generic[Item]):

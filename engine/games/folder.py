@@ -90,20 +90,20 @@ class Identity:
 
 
 @cache
-def _found() -> Any:
+def _search() -> Any:
     """Return the games that can be found, a `games.Found`. The search runs once: a process keeps its games."""
     return import_module("deadheat.games").find()
 
 
 def folders() -> Mapping[str, GameFolder]:
     """Return every available game, by the name used in URLs, folders and transcripts."""
-    games: Mapping[str, GameFolder] = _found().games
+    games: Mapping[str, GameFolder] = _search().games
     return games
 
 
 def problems() -> tuple[str, ...]:
     """Return a sentence about each folder that was found but cannot be used."""
-    sentences: tuple[str, ...] = _found().problems
+    sentences: tuple[str, ...] = _search().problems
     return sentences
 
 

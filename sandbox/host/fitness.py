@@ -116,13 +116,13 @@ class Report:
 
     def as_dict(self) -> dict[str, object]:
         """Return the report as JSON-compatible data."""
-        return {"fit": self.fit, "facts": asdict(self.facts), "findings": [asdict(found) for found in self.findings]}
+        return {"fit": self.fit, "facts": asdict(self.facts), "findings": [*map(asdict, self.findings)]}
 
 
 def judged(facts: Facts) -> Report:
     """Return the findings that follow from the facts."""
     parts = (_of_the_kernel, _of_the_machine, _of_the_weight, _of_verdicts, _of_times)
-    return Report(facts, tuple(found for part in parts for found in part(facts)))
+    return Report(facts, tuple(finding for part in parts for finding in part(facts)))
 
 
 def _of_the_kernel(facts: Facts) -> Iterator[Finding]:

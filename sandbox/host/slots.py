@@ -299,13 +299,13 @@ class Slots:
         requests that slot: a person who waits, or a check, gets it briefly, between two owners and ahead of the queue.
         """
         slots, retry = (self.slots, RETRY_SECONDS) if only is None else ([only], SHORT_RETRY_SECONDS)
-        with contextlib.ExitStack() as held:
+        with contextlib.ExitStack() as locks:
             ahead, patience = only is not None, PATIENCE_SECONDS
             while True:
                 if only is None:
-                    ahead = ahead or self._own(held, QUEUE)
+                    ahead = ahead or self._own(locks, QUEUE)
                 else:
-                    self._own(held, f"first-{only[0]}")
+                    self._own(locks, f"first-{only[0]}")
                 others_hold = False
                 for slot in slots:
                     with contextlib.ExitStack() as ours:
@@ -316,7 +316,7 @@ class Slots:
                         others_hold = True
                         turn = ahead or patience < 0
                         if (turn and self._own(ours, *(f"cpu-{cpu}" for cpu in slot))) or patience < 0:
-                            held.close()  # the queue is for the next one
+                            locks.close()  # the queue is for the next one
                             yield slot
                             return
                 patience -= retry * others_hold
@@ -329,13 +329,13 @@ class Slots:
         matches there: one process at a time, and only while `ROOM_BYTES` are free. For programs that no clock judges.
         """
         everywhere = self.spare or tuple(cpu for slot in self.slots for cpu in slot)
-        with contextlib.ExitStack() as held:
+        with contextlib.ExitStack() as locks:
             while True:
                 for slot in self.slots:
-                    if self._own(held, *(f"{kind}-{cpu}" for cpu in slot for kind in ("slot", "cpu"))):
+                    if self._own(locks, *(f"{kind}-{cpu}" for cpu in slot for kind in ("slot", "cpu"))):
                         yield slot
                         return
-                if free_bytes() >= ROOM_BYTES and self._own(held, "beside"):
+                if free_bytes() >= ROOM_BYTES and self._own(locks, "beside"):
                     yield everywhere
                     return
                 waiting()
@@ -354,8 +354,8 @@ class Slots:
         with contextlib.ExitStack() as briefly:
             return not self._own(briefly, f"first-{slot[0]}")
 
-    def _own(self, held: contextlib.ExitStack, *names: str) -> bool:
-        """Lock all of these files until `held` is closed, or none."""
+    def _own(self, locks: contextlib.ExitStack, *names: str) -> bool:
+        """Lock all of these files until `locks` is closed, or none."""
         if (hold := self._processors.locked(*names)) is not None:
-            held.enter_context(hold)
+            locks.enter_context(hold)
         return hold is not None

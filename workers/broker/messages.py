@@ -23,7 +23,7 @@ def sound(message: Any) -> dict[str, Any] | None:
         kept = {name: headers[name] for name in HEADERS if headers.get(name) is not None}
         way = {name: properties["delivery_info"][name] for name in ("exchange", "routing_key")}
         texts = (kept["task"], kept["id"], properties["delivery_tag"], *kept.values(), *way.values())
-        if not all(isinstance(one, int) for one in ids) or not all(isinstance(one, str) for one in texts):
+        if not all(isinstance(number, int) for number in ids) or not all(isinstance(text, str) for text in texts):
             raise TypeError("a part has a wrong type")
     except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
         log.warning("a damaged message is dropped")

@@ -61,10 +61,10 @@ def post(url: str, body: bytes, headers: Mapping[str, str], *, inside: bool) -> 
 def _checked_addresses(target: Target, inside: bool) -> list[str]:
     """Return the addresses to connect to, in the resolver's order. Raises NotReached."""
     try:
-        found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+        answers = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise NotReached(NOT_PUBLIC) from error
-    addresses = [str(where[0]) for *_, where in found]
+    addresses = [str(where[0]) for *_, where in answers]
     if not inside and not all(map(is_public, addresses)):
         raise NotReached(NOT_PUBLIC)
     return addresses[:MOST_ADDRESSES]

@@ -288,10 +288,10 @@ class ResetForm(ResetLink):
     password: Password
 
 
-def _ask(shared: Services, complaint: forms.Complaint | None = None, *, asked: bool = False, **_given: Any) -> Response:
+def _ask(shared: Services, complaint: forms.Complaint | None = None, *, sent: bool = False, **_given: Any) -> Response:
     if not shared.settings.smtp_url:
         raise NotFound("page", "/forgotten", _("This league sends no mail. Ask its administrators for a new password."))
-    return forms.private(shared, "forgotten.html", None, complaint, asked=asked)
+    return forms.private(shared, "forgotten.html", None, complaint, asked=sent)
 
 
 @router.get("/forgotten")
@@ -304,7 +304,7 @@ def ask_page(shared: Shared) -> Response:
 def ask(shared: Shared, request: Request, sent: forms.Sent) -> Response:
     """Send a link after the answer, so that the response time reveals nothing."""
     name = sent.get("name", "").strip()[:254]
-    answer = _ask(shared, asked=True)  # first, so that nothing is counted where no mail is sent
+    answer = _ask(shared, sent=True)  # first, so that nothing is counted where no mail is sent
     shared.rates.forgotten(request, name)
     answer.background = BackgroundTask(shared.change, access.ask_for_link, name)
     return answer

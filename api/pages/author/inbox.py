@@ -72,10 +72,10 @@ def _page(
     shared: Services, visit: forms.Visit, complaint: forms.Complaint | None = None, secret: str = "", **_: Any
 ) -> Response:
     with shared.db.reading() as session:
-        found, sent = channels.channels(session, visit.person), channels.deliveries(session, visit.person)
+        listed, sent = channels.channels(session, visit.person), channels.deliveries(session, visit.person)
         by_password = has_password(session, visit.person)
-    told = {"webhooks": found, "deliveries": sent, "secret": secret, "by_password": by_password}
-    return forms.private(shared, "webhooks.html", visit, complaint, mail=bool(shared.settings.smtp_url), **told)
+    values = {"webhooks": listed, "deliveries": sent, "secret": secret, "by_password": by_password}
+    return forms.private(shared, "webhooks.html", visit, complaint, mail=bool(shared.settings.smtp_url), **values)
 
 
 @router.get("/account/webhooks")

@@ -99,7 +99,7 @@ class OwnSeat:
 def own_match(shared: Shared, visit: Visiting, match_id: Id) -> Response:
     with shared.db.reading() as session:
         seated = own_seats(session, visit.person, match_id)
-        endings = {found.seat: found for found in matches.endings(session, visit.person, match_id)}
+        endings = {ending.seat: ending for ending in matches.endings(session, visit.person, match_id)}
         detail = match_detail(session, match_id, visit.person)
     transcript = transcript_of(shared, detail)
     moves = scenes(transcript, detail.names) if transcript else []
@@ -113,7 +113,7 @@ def own_match(shared: Shared, visit: Visiting, match_id: Id) -> Response:
 @router.get("/matches/{match_id}/mine/{seat}/stderr")
 def own_stderr(shared: Shared, visit: Visiting, match_id: Id, seat: _Seat) -> Response:
     endings = shared.read(matches.endings, visit.person, match_id)
-    text = next((found.stderr for found in endings if found.seat == seat), None)
+    text = next((ending.stderr for ending in endings if ending.seat == seat), None)
     if text is None:
         raise NotFound(N_("stderr of seat"), seat_number(seat))
     headers = {
@@ -167,18 +167,18 @@ def _ended(match: Match, seat: int) -> str:
     if all(other.fault for other in match.seats):
         return _("Nobody won: everybody committed a fault.")
     ended = place(ranks, seat)
-    told = [grouped_points(other.points) for other in match.seats if other.points is not None]
+    points = [grouped_points(other.points) for other in match.seats if other.points is not None]
     result = f"{ended[:1].upper()}{ended[1:]}."
-    if len(told) < len(match.seats):
+    if len(points) < len(match.seats):
         return result
-    return _("%(result)s Points by seat: %(points)s.", result=result, points=" : ".join(told))
+    return _("%(result)s Points by seat: %(points)s.", result=result, points=" : ".join(points))
 
 
 def _convictions(attempts: Sequence[AttemptView], seat: int) -> Iterator[str]:
     """Yield the judge's evidence for each missed deadline of this seat, in sentences."""
     for attempt in attempts:
-        found = attempt.evidence.get("timeouts") if attempt.cause == "played" else None
-        for row in found if isinstance(found, list) else []:
+        timeouts = attempt.evidence.get("timeouts") if attempt.cause == "played" else None
+        for row in timeouts if isinstance(timeouts, list) else []:
             if isinstance(row, dict) and row.get("seat") == seat:
                 yield evidence_words(row)
 
@@ -203,9 +203,9 @@ MOST_APPEALS = 100
 def _appeal(shared: Services, visit: Visit, match_id: int, complaint: Complaint | None = None, **_: Any) -> Response:
     with shared.db.reading() as session:
         match = match_detail(session, match_id, visit.person)
-        found = appeals(session, visit.person, match_id=match_id, limit=MOST_APPEALS)
+        filed = appeals(session, visit.person, match_id=match_id, limit=MOST_APPEALS)
         own = {item.id for item in appeals(session, visit.person, match_id=match_id, own=True, limit=MOST_APPEALS)}
-    return private(shared, "appeal.html", visit, complaint, match=match, appeals=found, own=own)
+    return private(shared, "appeal.html", visit, complaint, match=match, appeals=filed, own=own)
 
 
 @router.get("/matches/{match_id}/appeal")

@@ -100,12 +100,12 @@ async def upload(
 def version(shared: Shared, visit: forms.Visiting, bot_id: Id, number: Id) -> Response:
     with shared.db.reading() as session:
         bot = bot_info(session, bot_id)
-        found = version_info(session, visit.person, bot_id, number)
+        info = version_info(session, visit.person, bot_id, number)
         log = build_log(session, visit.person, bot_id, number)
         panels = at_panels(session, bot_id, number)
     playing = any(panel.state is ContestState.RUNNING for panel in panels)
-    values = {"log": log.log, "tries": log.tries, "underway": not found.ended, "panels": panels, "playing": playing}
-    return forms.private(shared, "version.html", visit, None, bot=bot, version=found, **values)
+    values = {"log": log.log, "tries": log.tries, "underway": not info.ended, "panels": panels, "playing": playing}
+    return forms.private(shared, "version.html", visit, None, bot=bot, version=info, **values)
 
 
 @router.post("/seasons/{season_id}/{verb}")

@@ -93,7 +93,7 @@ def season_page(
     skip = (listed.page - 1) * ENTRIES
     with shared.db.reading() as session:
         info = season_info(session, season_id)
-        entries, found = entries_named(session, season_id, listed.q, skip=skip, limit=ENTRIES)
+        entries, count = entries_named(session, season_id, listed.q, skip=skip, limit=ENTRIES)
         values: dict[str, Any] = {
             "groups": season_form.groups(info, info.state),
             "first": skip + 1,
@@ -117,8 +117,8 @@ def season_page(
         if allowed(info.state, state) and (state is not SeasonState.FINALS or info.finals is not FinalsFormat.NONE)
     }
     divisions = [f"{each.name}, {each.size}" if each.size else each.name for each in info.divisions]
-    values |= {"following": following, "divisions": "\n".join(divisions), "entries": entries, "found": found}
-    pages = -(-found // ENTRIES)
+    values |= {"following": following, "divisions": "\n".join(divisions), "entries": entries, "found": count}
+    pages = -(-count // ENTRIES)
     return private(shared, "desk-season.html", visit, complaint, season=info, listed=listed, pages=pages, **values)
 
 
@@ -189,11 +189,11 @@ def _named(session: Session, game: str, wanted: str) -> int:
     """Return the only bot of a game with this name, which its author's may precede: AUTHOR/NAME. Raises NotFound."""
     author, _slash, name = wanted.lower().rpartition("/")
     listed, _count = bots_named(session, name, game=game)
-    found = [bot for bot in listed if bot.name.lower() == name and author in ("", bot.author.lower())]
-    if len(found) != 1:
+    bots = [bot for bot in listed if bot.name.lower() == name and author in ("", bot.author.lower())]
+    if len(bots) != 1:
         several = _("Several bots are called %(name)s. Put the author before it: AUTHOR/NAME.", name=wanted)
-        raise NotFound("bot", wanted, several if found else "")
-    return found[0].id
+        raise NotFound("bot", wanted, several if bots else "")
+    return bots[0].id
 
 
 @router.post("/{season_id}/entries/{bot_id}/division")

@@ -34,12 +34,12 @@ def season_file(shared: Shared, visit: Visiting, season: Number = None) -> Respo
 @posting("file", lambda posted, **given: _page(text=_sent(posted), **given))
 def declare_season(shared: Shared, posted: Submitted, season: Number = None) -> Response:
     text, apply = _sent(posted), "apply" in posted.fields
-    asked = {"document": text, "preview": not apply, "bots": posted.fields.get("bots", "")}
-    told = declare(shared, posted.visit.person, checked(SeasonFileRequest, asked), season)
+    body = {"document": text, "preview": not apply, "bots": posted.fields.get("bots", "")}
+    declared = declare(shared, posted.visit.person, checked(SeasonFileRequest, body), season)
     if apply:
-        assert told.season_id is not None, "it exists now"
-        return to_season(told.season_id, "created" if season is None else "changed")
-    return _page(shared, posted.visit, season, None, text, told)
+        assert declared.season_id is not None, "it exists now"
+        return to_season(declared.season_id, "created" if season is None else "changed")
+    return _page(shared, posted.visit, season, None, text, declared)
 
 
 def _sent(posted: Posted) -> str:
@@ -53,18 +53,18 @@ def _page(
     season: int | None,
     complaint: Complaint | None = None,
     text: str | None = None,
-    told: Declared | None = None,
+    declared: Declared | None = None,
 ) -> Response:
     visit.person.must_organise()
-    values: dict[str, Any] = {"season": None, "text": text or "", "told": told, "steps": ()}
+    values: dict[str, Any] = {"season": None, "text": text or "", "told": declared, "steps": ()}
     with shared.db.reading() as session:
         if season is not None:
             values["season"] = season_info(session, season)
             values["text"] = season_as_file(session, visit.person, season) if text is None else text
         elif text is None:
             values["text"] = new_season(min(GAMES, key=lambda game: (2 not in GAMES[game].seats, game)), now(session))
-        if told is not None:
-            values["steps"] = steps(told.timetable, told.timezone, now(session))
+        if declared is not None:
+            values["steps"] = steps(declared.timetable, declared.timezone, now(session))
     return private(shared, "desk-file.html", visit, complaint, most=MAX_CHARACTERS, **values)
 
 

@@ -65,10 +65,10 @@ class Filled:
             return _("This can no longer be changed.")
         if self.term.setting.options:
             return ""
-        said = NAMED.sub(lambda named: setting_label(named[1]), gettext(in_form(self.term)))
+        meaning = NAMED.sub(lambda named: setting_label(named[1]), gettext(in_form(self.term)))
         if self.lines:
-            return _("One per line. %(meaning)s", meaning=said)
-        return _("Separated by commas. %(meaning)s", meaning=said) if self.term.kind is list else said
+            return _("One per line. %(meaning)s", meaning=meaning)
+        return _("Separated by commas. %(meaning)s", meaning=meaning) if self.term.kind is list else meaning
 
 
 def in_form(term: Term) -> str:
@@ -80,12 +80,12 @@ def groups(
     season: Season | None = None, state: SeasonState = SeasonState.SCHEDULED
 ) -> Mapping[Group, Sequence[Filled]]:
     """Return the form, filled in with a season's settings or with the defaults."""
-    found: dict[Group, list[Filled]] = {}
+    by_group: dict[Group, list[Filled]] = {}
     for name, term in TERMS.items():
         default = "" if name == SEATS else term.default
         value = _shown(name, default if season is None else getattr(season, name))
-        found.setdefault(term.setting.group, []).append(Filled(term, value, not term.may_change(state)))
-    return found
+        by_group.setdefault(term.setting.group, []).append(Filled(term, value, not term.may_change(state)))
+    return by_group
 
 
 def read(fields: Mapping[str, str]) -> dict[str, Any]:

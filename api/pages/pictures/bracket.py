@@ -63,13 +63,13 @@ def picture(ties: Sequence[BracketTie], seats: int = 2) -> Picture | None:
         if is_third(tie, rounds):  # below the final
             middle = TOP + 2**depth * pitch / 2 + 2.5 * pitch
         y, way = middle - LINE, _way(tie, rounds, x, middle, 2**depth * pitch / 2)
-        told = [(tie.first, tie.first_points), (tie.second, tie.second_points)]
+        results = [(tie.first, tie.first_points), (tie.second, tie.second_points)]
         if seats > 2:
             above = [box.y + LINE * len(box.sides) + GAP for box in boxes if box.tie.round == tie.round]
             y, way = max(above, default=float(TOP)), ""
-            told += [*zip(tie.seats[2:], tie.points[2:], strict=True)]
-            told += [(None, 0.0)] * (0 if tie.is_bye else seats - len(told))
-        sides = tuple(_side(tie, *one, y + LINE * line) for line, one in enumerate(told))
+            results += [*zip(tie.seats[2:], tie.points[2:], strict=True)]
+            results += [(None, 0.0)] * (0 if tie.is_bye else seats - len(results))
+        sides = tuple(_side(tie, *result, y + LINE * line) for line, result in enumerate(results))
         boxes.append(Box(tie, name_of(tie, rounds), x, y, sides, way))
     height = max(box.y + LINE * len(box.sides) for box in boxes) + GAP / 2
     names = [

@@ -124,12 +124,12 @@ class Courses:
 NAMES = 130
 
 
-def courses(found: Sequence[Course]) -> Courses | None:
+def courses(all_courses: Sequence[Course]) -> Courses | None:
     """Compute the courses; None if nobody was in two evaluations."""
-    numbers = sorted({number for course in found for number, _ in course.places})
+    numbers = sorted({number for course in all_courses for number, _ in course.places})
     if len(numbers) < 2:
         return None
-    worst = max(place for course in found for _, place in course.places)
+    worst = max(place for course in all_courses for _, place in course.places)
 
     def x(number: int) -> float:
         return round(LEFT + (WIDTH - LEFT - NAMES) * numbers.index(number) / (len(numbers) - 1), 1)
@@ -138,7 +138,7 @@ def courses(found: Sequence[Course]) -> Courses | None:
         return round(TOP + (HEIGHT - TOP - BOTTOM) * (place - 1) / max(worst - 1, 1), 1)
 
     ways = []
-    for course in found:
+    for course in all_courses:
         line = [(x(number), y(place)) for number, place in course.places]
         ways.append(Way(course.bot, path(line), line[-1]))
     step = -(-len(numbers) // 12)

@@ -80,7 +80,7 @@ def timelines(moments: Sequence[Moment], until: datetime, hours: int, names: Map
     def chart(title: str, unit: str, figure: Figure, threshold: float | None = None) -> Timeline:
         return drawn(title, unit, [(at, figure(some)) for at, some in binned], until, length, step, threshold)
 
-    found = [
+    charts = [
         chart(_("Matches that ended, per minute"), "", lambda some: _rate(some, lambda ran: ran.matches)),
         chart(_("Waiting series"), "", lambda some: some[-1].waiting),
         chart(_("Void attempts"), "%", lambda some: _percent(some, "voids", "voids", "matches"), VOID_PERCENT),
@@ -94,9 +94,9 @@ def timelines(moments: Sequence[Moment], until: datetime, hours: int, names: Map
     ]
     there = sorted({number for moment in moments for number in moment.machines} & names.keys())
     if len(there) < 2:
-        return found  # with one machine, its charts would repeat those of the league
+        return charts  # with one machine, its charts would repeat those of the league
     shown = there[:MOST_MACHINES]
-    return found + [
+    return charts + [
         chart(_("Matches that ended on %(machine)s, per minute", machine=names[number]), "", _rate_on(number))
         for number in shown
     ]

@@ -183,12 +183,12 @@ class Tables:
         """Yield the table's version whenever it changes."""
         with self.streams.taken(request):
             yield "retry: 2000\n\n"
-            ends, told = time.monotonic() + STREAM_SECONDS, ""
+            ends, known = time.monotonic() + STREAM_SECONDS, ""
             while time.monotonic() < ends:
                 version = await run_in_threadpool(_version, shared, visit, exhibition_id)
-                if version != told:
+                if version != known:
                     yield f"event: table\ndata: {version}\n\n"
-                    told = version
+                    known = version
                 await asyncio.sleep(LOOK_SECONDS)
 
 

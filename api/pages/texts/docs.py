@@ -63,17 +63,17 @@ def anchor(heading: str) -> str:
 
 def rules_address(game: str) -> str:
     """Return the address of a game's rules for people: the first section of its page for bot authors, if any."""
-    found = _rules(game, language())
-    return f"/games/{game}#rules{'-' + anchor(found[1]) if found else ''}"
+    section = _rules(game, language())
+    return f"/games/{game}#rules{'-' + anchor(section[1]) if section else ''}"
 
 
 @cache
 def rules_for_people(game: str, reader: str) -> Markup | None:
     """Render that section without the ids of rulings, which only authors of bots look up; None if there is none."""
-    found = _rules(game, reader)
-    if found is None:
+    section = _rules(game, reader)
+    if section is None:
         return None
-    return rendered(_RULINGS.sub("", found[0]), titled=True)  # a section of its own, below the page's title
+    return rendered(_RULINGS.sub("", section[0]), titled=True)  # a section of its own, below the page's title
 
 
 def _rules(game: str, reader: str) -> re.Match[str] | None:
@@ -147,11 +147,11 @@ def _address(link: str, prefix: str) -> str | None:
     file, mark, name = link.partition("#")
     if not file:
         return f"#{prefix}{name}"
-    if (found := _PROTOCOL.fullmatch(file)) is not None:
-        games = (game for game, folder in folders().items() if folder.path.name == found[1])
+    if (match := _PROTOCOL.fullmatch(file)) is not None:
+        games = (game for game, folder in folders().items() if folder.path.name == match[1])
         return next((f"/games/{game}{mark}{mark and 'rules-'}{name}" for game in games), None)
-    found = _TEXT.fullmatch(file)
-    return f"/about/{found[1]}{mark}{name}" if found is not None and found[1] in ABOUT else None
+    match = _TEXT.fullmatch(file)
+    return f"/about/{match[1]}{mark}{name}" if match is not None and match[1] in ABOUT else None
 
 
 router = APIRouter()
@@ -226,9 +226,9 @@ def search(shared: Shared, q: Annotated[str, Query(max_length=64)] = "") -> str:
 
 def _numbered(session: Session, wanted: str) -> Iterator[tuple[str, str]]:
     """Yield the address and name of the season and the match with a number such as "12", "#12" or "match 12"."""
-    if (asked := re.fullmatch(r"(season|match|#)? *([1-9]\d{0,8})", wanted, re.ASCII | re.IGNORECASE)) is None:
+    if (match := re.fullmatch(r"(season|match|#)? *([1-9]\d{0,8})", wanted, re.ASCII | re.IGNORECASE)) is None:
         return
-    kind, number = (asked[1] or "").lower(), int(asked[2])
+    kind, number = (match[1] or "").lower(), int(match[2])
     with suppress(NotFound):
         if kind != "match":
             yield (
@@ -262,13 +262,13 @@ class Hit:
 def matching(wanted: str) -> list[Hit]:
     """Return the sections with all the words, first those with the words in their headings."""
     words = wanted.casefold().split()
-    found = []
+    hits = []
     for section in _sections(language()):
         heading, text = f"{section.page} {section.heading}".casefold(), section.text.casefold()
         if all(word in heading or word in text for word in words):
-            found.append((sum(word in heading for word in words), sum(map(text.count, words)), section))
-    found.sort(key=lambda hit: hit[:2], reverse=True)
-    return [Hit(section, _around(section.text, words)) for _, _, section in found]
+            hits.append((sum(word in heading for word in words), sum(map(text.count, words)), section))
+    hits.sort(key=lambda hit: hit[:2], reverse=True)
+    return [Hit(section, _around(section.text, words)) for _, _, section in hits]
 
 
 AROUND_CHARACTERS = 90

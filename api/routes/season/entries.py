@@ -76,8 +76,8 @@ class Waits(base.Query):
 @router.get("", responses={404: {}})
 def list_entries(shared: Shared, season_id: Id, page: Annotated[EntryPage, Query()]) -> Entries:
     """List the entries of a season."""
-    found = shared.read(entries, season_id, page.before or 0, page.size)
-    return Entries(items=found, next=page.next(found, lambda entry: entry.bot_id))
+    items = shared.read(entries, season_id, page.before or 0, page.size)
+    return Entries(items=items, next=page.next(items, lambda entry: entry.bot_id))
 
 
 @router.put(
