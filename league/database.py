@@ -97,9 +97,9 @@ class Surroundings:
 
 def surroundings(session: Session) -> Surroundings:
     """Return the inputs with which the session's `Database` was made."""
-    found = session.info["surroundings"]
-    assert isinstance(found, Surroundings)
-    return found
+    value = session.info["surroundings"]
+    assert isinstance(value, Surroundings)
+    return value
 
 
 def now(session: Session) -> datetime:
@@ -129,8 +129,8 @@ class ServerClock:
             asked_at = time.monotonic()
             if self._told is None or asked_at - self._told_at > intervals * ASK_CLOCK_SECONDS:
                 with self._engine.begin() as connection:
-                    told: datetime = connection.exec_driver_sql("SELECT clock_timestamp()").scalar_one()
-                self._told, self._told_at = told.astimezone(UTC), time.monotonic()
+                    server_time: datetime = connection.exec_driver_sql("SELECT clock_timestamp()").scalar_one()
+                self._told, self._told_at = server_time.astimezone(UTC), time.monotonic()
             return self._told + timedelta(seconds=time.monotonic() - self._told_at)
 
 
@@ -269,10 +269,10 @@ class _Session(Session):
             return super().exec(statement, params=params, **options)
         if self.autoflush:
             self.flush()
-        found = self.connection().execute(statement, params)
+        result = self.connection().execute(statement, params)
         # The ORM reads all rows at once, too: a loop over them may change them.
-        found.cursor_strategy = FullyBufferedCursorFetchStrategy(found.cursor)
-        return found.scalars() if isinstance(statement, SelectOfScalar) else found
+        result.cursor_strategy = FullyBufferedCursorFetchStrategy(result.cursor)
+        return result.scalars() if isinstance(statement, SelectOfScalar) else result
 
 
 def _selects_columns(statement: Any) -> bool:
@@ -288,9 +288,9 @@ class _Reader(_Session):
 
     def get(self, *arguments: Any, **options: Any) -> Any:
         """See `Session.get`."""
-        found = super().get(*arguments, **options)
-        self.info.setdefault("got", {})[id(found)] = found
-        return found
+        row = super().get(*arguments, **options)
+        self.info.setdefault("got", {})[id(row)] = row
+        return row
 
 
 @event.listens_for(_Session, "after_begin")
