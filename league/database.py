@@ -118,8 +118,8 @@ class ServerClock:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._lock = threading.Lock()
-        self._told: datetime | None = None
-        self._told_at = 0.0
+        self._server_time: datetime | None = None
+        self._read_at = 0.0
 
     def __call__(self, intervals: int = 2) -> datetime:
         """Return the present time: late by at most the time that the answer took, never early. The server's answer may
@@ -127,11 +127,11 @@ class ServerClock:
         """
         with self._lock:
             asked_at = time.monotonic()
-            if self._told is None or asked_at - self._told_at > intervals * ASK_CLOCK_SECONDS:
+            if self._server_time is None or asked_at - self._read_at > intervals * ASK_CLOCK_SECONDS:
                 with self._engine.begin() as connection:
                     server_time: datetime = connection.exec_driver_sql("SELECT clock_timestamp()").scalar_one()
-                self._told, self._told_at = server_time.astimezone(UTC), time.monotonic()
-            return self._told + timedelta(seconds=time.monotonic() - self._told_at)
+                self._server_time, self._read_at = server_time.astimezone(UTC), time.monotonic()
+            return self._server_time + timedelta(seconds=time.monotonic() - self._read_at)
 
 
 class Database:

@@ -98,7 +98,7 @@ def preview_file(
     """
     organiser.must_organise()
     row = None if season_id is None else existing(session, Season, season_id)
-    return _told(session, _plan(session, organiser, text, row), season_id, bots, applied=False)
+    return _outcome(session, _plan(session, organiser, text, row), season_id, bots, applied=False)
 
 
 def apply_file(session: Session, organiser: Person, text: str, season_id: int | None = None) -> Declared:
@@ -106,7 +106,7 @@ def apply_file(session: Session, organiser: Person, text: str, season_id: int | 
     organiser.must_organise()
     row = None if season_id is None else lock_season(session, season_id)
     plan = _plan(session, organiser, text, row)
-    declared = _told(session, plan, season_id, None, applied=bool(plan.changed))
+    declared = _outcome(session, plan, season_id, None, applied=bool(plan.changed))
     made = _make(session, organiser, plan) if row is None else _change(session, organiser, plan, row.id)
     if plan.invited is not None:
         set_list(session, organiser, made, [user.id for user in plan.invited])
@@ -273,7 +273,7 @@ def _refusals(session: Session, plan: _Plan) -> Iterator[Mistake]:
     yield from ((PATHS[fault.setting], fault.why) for fault in wrong)
 
 
-def _told(session: Session, plan: _Plan, season_id: int | None, bots: int | None, *, applied: bool) -> Declared:
+def _outcome(session: Session, plan: _Plan, season_id: int | None, bots: int | None, *, applied: bool) -> Declared:
     changes = [DeclaredChange(PATHS[name], _json(plan.now[name]), _json(plan.then[name])) for name in plan.changed]
     dates = _timetable(plan.then, now(session))
     wanted = plan.as_season()

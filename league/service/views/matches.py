@@ -408,7 +408,7 @@ def neighbours(session: Session, match: MatchInfo) -> list[Neighbours]:
     known |= {f"bot{place}": bot_id for place, bot_id in enumerate(bots)}
     near = session.connection().execute(_near(tuple(subjects)), known).one()
     pairs = [Neighbours(of, *near[2 * place : 2 * place + 2]) for place, of in enumerate(words)]
-    return [item for item in pairs if item.before is not None or item.after is not None]
+    return [pair for pair in pairs if pair.before is not None or pair.after is not None]
 
 
 @lru_cache(maxsize=64)
