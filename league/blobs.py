@@ -47,13 +47,13 @@ class Room:
 
 def room_at(folder: Path) -> Room:
     """Return the space on the file system of a folder. Raises OSError."""
-    found = os.statvfs(folder)
+    volume = os.statvfs(folder)
     # Only root may use a full disk's reserve, so it does not count.
     return Room(
-        free_bytes=found.f_bavail * found.f_frsize,
-        size_bytes=found.f_blocks * found.f_frsize,
-        free_files=found.f_favail,
-        size_files=found.f_files,
+        free_bytes=volume.f_bavail * volume.f_frsize,
+        size_bytes=volume.f_blocks * volume.f_frsize,
+        free_files=volume.f_favail,
+        size_files=volume.f_files,
     )
 
 

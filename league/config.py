@@ -265,10 +265,10 @@ class Settings(BaseSettings):
     def may_measure(self, address: str) -> bool:
         """Return whether this address may read the metrics."""
         try:
-            found = ip_address(address)
+            ip = ip_address(address)
         except ValueError:  # a Unix socket: a proxy that is not trusted
             return False
-        known = getattr(found, "ipv4_mapped", None) or found
+        known = getattr(ip, "ipv4_mapped", None) or ip
         return any(known in network for network in self.metrics_from)
 
     @property

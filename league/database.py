@@ -97,9 +97,9 @@ class Surroundings:
 
 def surroundings(session: Session) -> Surroundings:
     """Return the inputs with which the session's `Database` was made."""
-    found = session.info["surroundings"]
-    assert isinstance(found, Surroundings)
-    return found
+    value = session.info["surroundings"]
+    assert isinstance(value, Surroundings)
+    return value
 
 
 def now(session: Session) -> datetime:
@@ -118,8 +118,8 @@ class ServerClock:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._lock = threading.Lock()
-        self._told: datetime | None = None
-        self._told_at = 0.0
+        self._server_time: datetime | None = None
+        self._read_at = 0.0
 
     def __call__(self, intervals: int = 2) -> datetime:
         """Return the present time: late by at most the time that the answer took, never early. The server's answer may
@@ -127,11 +127,11 @@ class ServerClock:
         """
         with self._lock:
             asked_at = time.monotonic()
-            if self._told is None or asked_at - self._told_at > intervals * ASK_CLOCK_SECONDS:
+            if self._server_time is None or asked_at - self._read_at > intervals * ASK_CLOCK_SECONDS:
                 with self._engine.begin() as connection:
-                    told: datetime = connection.exec_driver_sql("SELECT clock_timestamp()").scalar_one()
-                self._told, self._told_at = told.astimezone(UTC), time.monotonic()
-            return self._told + timedelta(seconds=time.monotonic() - self._told_at)
+                    server_time: datetime = connection.exec_driver_sql("SELECT clock_timestamp()").scalar_one()
+                self._server_time, self._read_at = server_time.astimezone(UTC), time.monotonic()
+            return self._server_time + timedelta(seconds=time.monotonic() - self._read_at)
 
 
 class Database:
@@ -269,10 +269,10 @@ class _Session(Session):
             return super().exec(statement, params=params, **options)
         if self.autoflush:
             self.flush()
-        found = self.connection().execute(statement, params)
+        result = self.connection().execute(statement, params)
         # The ORM reads all rows at once, too: a loop over them may change them.
-        found.cursor_strategy = FullyBufferedCursorFetchStrategy(found.cursor)
-        return found.scalars() if isinstance(statement, SelectOfScalar) else found
+        result.cursor_strategy = FullyBufferedCursorFetchStrategy(result.cursor)
+        return result.scalars() if isinstance(statement, SelectOfScalar) else result
 
 
 def _selects_columns(statement: Any) -> bool:
@@ -288,9 +288,9 @@ class _Reader(_Session):
 
     def get(self, *arguments: Any, **options: Any) -> Any:
         """See `Session.get`."""
-        found = super().get(*arguments, **options)
-        self.info.setdefault("got", {})[id(found)] = found
-        return found
+        row = super().get(*arguments, **options)
+        self.info.setdefault("got", {})[id(row)] = row
+        return row
 
 
 @event.listens_for(_Session, "after_begin")

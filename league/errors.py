@@ -30,8 +30,8 @@ class NotFound(LeagueError):
     would not understand that one.
     """
 
-    def __init__(self, what: str, name: object, said: str = "") -> None:
-        super().__init__(said or _("There is no %(what)s %(name)r.", what=gettext(what), name=name))
+    def __init__(self, what: str, name: object, sentence: str = "") -> None:
+        super().__init__(sentence or _("There is no %(what)s %(name)r.", what=gettext(what), name=name))
 
     @classmethod
     def entry(cls, bot_id: int) -> Self:
@@ -47,8 +47,8 @@ class NotFound(LeagueError):
 class NameTaken(LeagueError):
     """The name is taken. Names that differ only in case are equal."""
 
-    def __init__(self, what: str, name: str, said: str = "") -> None:
-        super().__init__(said or _("A %(what)s named %(name)r already exists.", what=gettext(what), name=name))
+    def __init__(self, what: str, name: str, sentence: str = "") -> None:
+        super().__init__(sentence or _("A %(what)s named %(name)r already exists.", what=gettext(what), name=name))
 
     @classmethod
     def reserved(cls, name: str) -> Self:
@@ -175,16 +175,16 @@ class WrongState(LeagueError):
     and what is possible, without naming states.
     """
 
-    def __init__(self, state: str, said: str) -> None:
-        super().__init__(said)
+    def __init__(self, state: str, sentence: str) -> None:
+        super().__init__(sentence)
         self.state = state
 
     @classmethod
     def of_season(cls, state: SeasonState, possible: str, states: Sequence[SeasonState] = ()) -> Self:
         """Return the error for a season. `possible` ends the sentence: what is possible, and in which `states`."""
         possible = possible % {"states": either(states)} if states else possible
-        said = _("The season is %(state)s; %(possible)s.", state=gettext(state.words), possible=possible)
-        return cls(state, said)
+        sentence = _("The season is %(state)s; %(possible)s.", state=gettext(state.words), possible=possible)
+        return cls(state, sentence)
 
     @classmethod
     def of_match(cls, state: str, possible: str) -> Self:
@@ -251,11 +251,11 @@ class OverQuota(LeagueError):
     """
 
     def __init__(self, what: str, limit: int, window: str, retry_after_seconds: int, left: int = 0) -> None:
-        said = {"what": gettext(what), "limit": limit, "window": gettext(window), "left": left}
-        told = _("Too many %(what)s: the limit is %(limit)s %(window)s (%(left)s left); try again in %(time)s.")
+        facts = {"what": gettext(what), "limit": limit, "window": gettext(window), "left": left}
+        sentence = _("Too many %(what)s: the limit is %(limit)s %(window)s (%(left)s left); try again in %(time)s.")
         if not left:
-            told = _("Too many %(what)s: the limit is %(limit)s %(window)s; try again in %(time)s.")
-        super().__init__(told % {**said, "time": wait(retry_after_seconds)})
+            sentence = _("Too many %(what)s: the limit is %(limit)s %(window)s; try again in %(time)s.")
+        super().__init__(sentence % {**facts, "time": wait(retry_after_seconds)})
         self.limit = limit
         self.retry_after_seconds = retry_after_seconds
 
@@ -263,9 +263,9 @@ class OverQuota(LeagueError):
 class TooSoon(LeagueError):
     """The action may be repeated only after a pause that is not over yet."""
 
-    def __init__(self, said: str, state: str, left: timedelta) -> None:
+    def __init__(self, sentence: str, state: str, left: timedelta) -> None:
         self.retry_after_seconds = max(1, math.ceil(left.total_seconds()))
-        super().__init__(_(said, seconds=self.retry_after_seconds))
+        super().__init__(_(sentence, seconds=self.retry_after_seconds))
         self.state = state
 
 
@@ -274,8 +274,8 @@ class Unsettled(LeagueError):
 
     def __init__(self, season_id: int, left: Sequence[str]) -> None:
         *most, last = left
-        said = ", ".join(most) + _(" and ") + last if most else last
-        super().__init__(_("Season %(id)s has %(said)s. Use `force` to close it anyway.", id=season_id, said=said))
+        listed = ", ".join(most) + _(" and ") + last if most else last
+        super().__init__(_("Season %(id)s has %(said)s. Use `force` to close it anyway.", id=season_id, said=listed))
         self.left = list(left)
 
 
@@ -294,9 +294,9 @@ class BadSeasonFile(LeagueError):
     """
 
     def __init__(self, mistakes: Sequence[tuple[str, str]]) -> None:
-        said = [f"{path}: {why}." if path else f"{why[:1].upper()}{why[1:]}." for path, why in mistakes]
-        many = _("The file has %(n)s mistakes:", n=len(said))
-        super().__init__(said[0] if len(said) == 1 else "\n".join([many, *said]))
+        sentences = [f"{path}: {why}." if path else f"{why[:1].upper()}{why[1:]}." for path, why in mistakes]
+        many = _("The file has %(n)s mistakes:", n=len(sentences))
+        super().__init__(sentences[0] if len(sentences) == 1 else "\n".join([many, *sentences]))
         self.mistakes = [{"path": path, "why": why} for path, why in mistakes]
 
 

@@ -43,10 +43,10 @@ class Sums(MultiProcessCollector):
 
     def collect(self) -> Iterable[Metric]:
         with _locked(self._folder, fcntl.LOCK_SH):
-            found: list[Metric] = list(super().collect())  # type: ignore[no-untyped-call]
-        for metric in found:
-            metric.samples = [one._replace(labels={**self._here, **one.labels}) for one in metric.samples]
-        return found
+            metrics: list[Metric] = list(super().collect())  # type: ignore[no-untyped-call]
+        for metric in metrics:
+            metric.samples = [sample._replace(labels={**self._here, **sample.labels}) for sample in metric.samples]
+        return metrics
 
 
 def begin(folder: Path) -> None:

@@ -75,15 +75,15 @@ def _is_address(host: str) -> bool:
 
 def is_public(address: str) -> bool:
     """Say whether this is one host's address on the public internet. Raises ValueError if it is not an address."""
-    found = ip_address(address.partition("%")[0])
+    ip = ip_address(address.partition("%")[0])
     embedded: tuple[IPv4Address | None, ...] = ()
-    if isinstance(found, IPv6Address):
-        embedded = (found.ipv4_mapped, found.sixtofour, *(found.teredo or ()))
+    if isinstance(ip, IPv6Address):
+        embedded = (ip.ipv4_mapped, ip.sixtofour, *(ip.teredo or ()))
     return all(
-        one.is_global
-        and not (one.is_multicast or one.is_reserved or getattr(one, "is_site_local", False))
-        and not any(one in network for network in ALSO_INSIDE)
-        for one in (found, *filter(None, embedded))
+        form.is_global
+        and not (form.is_multicast or form.is_reserved or getattr(form, "is_site_local", False))
+        and not any(form in network for network in ALSO_INSIDE)
+        for form in (ip, *filter(None, embedded))
     )
 
 

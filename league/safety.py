@@ -77,11 +77,11 @@ def plain_text(settings: Settings) -> Iterator[Unsafe]:
 
 def refusal(settings: Settings) -> str | None:
     """Return why the service must not start, as text for the operator, or None if it may."""
-    found = unsafe_settings(settings)
-    if not found:
+    faults = unsafe_settings(settings)
+    if not faults:
         return None
     how = " in production" if settings.environment == "production" else ""
-    listed = "\n".join(f"  {unsafe}" for unsafe in found)
+    listed = "\n".join(f"  {unsafe}" for unsafe in faults)
     return f"these settings are not safe{how}, so nothing was started:\n{listed}"
 
 

@@ -109,7 +109,7 @@ class Declaration(Terms, extra="forbid", use_attribute_docstrings=True):
 def _path(name: str) -> str:
     if name in TERMS:
         return TERMS[name].path
-    (place,) = (one for one in Declaration.model_fields[name].metadata if isinstance(one, Place))
+    (place,) = (note for note in Declaration.model_fields[name].metadata if isinstance(note, Place))
     return f"{place.table}.{name}" if place.table else name
 
 
@@ -139,15 +139,15 @@ class Read:
 
     def located(self, mistakes: Iterable[Mistake]) -> list[Mistake]:
         """Return mistakes in the order of the file's lines, with those in contests at the contests."""
-        bare = _TEXTS.sub(lambda found: "\n" * found[0].count("\n"), self.text).splitlines()
-        found = []
+        bare = _TEXTS.sub(lambda match: "\n" * match[0].count("\n"), self.text).splitlines()
+        placed = []
         for mistake in mistakes:
             path, why = self.contests.located(mistake) if self.contests else mistake
             number = _line(bare, path)
             in_contest = number and path.startswith(f"{CONTESTS}.")
-            said = _("line %(number)s: ", number=number) if in_contest else ""
-            found.append((number or len(bare) + 1, path, f"{said}{why}"))
-        return [(path, why) for _line_number, path, why in sorted(found, key=itemgetter(0))]
+            prefix = _("line %(number)s: ", number=number) if in_contest else ""
+            placed.append((number or len(bare) + 1, path, f"{prefix}{why}"))
+        return [(path, why) for _line_number, path, why in sorted(placed, key=itemgetter(0))]
 
     @property
     def outdated(self) -> list[str]:
@@ -259,13 +259,13 @@ def _plain(given: Mapping[str, Any], zone: ZoneInfo | None, mistakes: list[Mista
         if term is not None and term.optional and value == NONE:
             yield name, None
         elif term is not None and term.kind is datetime:
-            found = _date(value, zone)
-            if isinstance(found, datetime):
-                yield name, found.isoformat()
+            when = _date(value, zone)
+            if isinstance(when, datetime):
+                yield name, when.isoformat()
             else:
-                mistakes.append((PATHS[name], found))
+                mistakes.append((PATHS[name], when))
         elif name == EVALUATIONS and isinstance(value, list):
-            yield name, [_plain_evaluation(number, one, zone, mistakes) for number, one in enumerate(value, 1)]
+            yield name, [_plain_evaluation(number, entry, zone, mistakes) for number, entry in enumerate(value, 1)]
         else:
             yield name, value
 
@@ -279,9 +279,9 @@ def _plain_evaluation(number: int, given: object, zone: ZoneInfo | None, mistake
         if key not in given:
             continue
         several = given[key] if isinstance(given[key], list) else [given[key]]
-        dates = [_date(one, zone) for one in several]
-        mistakes += ((EVALUATIONS, f"number {number}, {key}: {one}") for one in dates if isinstance(one, str))
-        known = [one.isoformat() for one in dates if isinstance(one, datetime)]
+        dates = [_date(value, zone) for value in several]
+        mistakes += ((EVALUATIONS, f"number {number}, {key}: {when}") for when in dates if isinstance(when, str))
+        known = [when.isoformat() for when in dates if isinstance(when, datetime)]
         plain[key] = known if key == "at" else next(iter(known), None)
     return plain
 
@@ -294,8 +294,8 @@ def _date(value: object, zone: ZoneInfo | None) -> datetime | str:
     if value.tzinfo is not None:
         return value
     if zone is None:
-        said = _("it has no offset; write, for example, %(at)s+09:00, or set timezone in [dates]")
-        return said % {"at": value.isoformat()}
+        sentence = _("it has no offset; write, for example, %(at)s+09:00, or set timezone in [dates]")
+        return sentence % {"at": value.isoformat()}
     local = value.replace(tzinfo=zone)
     if local.utcoffset() != local.replace(fold=1).utcoffset():
         return _("the clocks of %(zone)s change then; write it with its offset", zone=zone.key)
@@ -307,17 +307,17 @@ def _checked(plain: Mapping[str, Any], mistakes: list[Mistake]) -> Declaration:
     try:
         return Declaration.model_validate_json(json.dumps(plain, default=str), strict=True)
     except ValidationError as error:
-        found = error.errors(include_url=False)
-    mistakes += ((PATHS[str(one["loc"][0])], _why(one)) for one in found)
-    wrong = {one["loc"][0] for one in found}
+        complaints = error.errors(include_url=False)
+    mistakes += ((PATHS[str(complaint["loc"][0])], _why(complaint)) for complaint in complaints)
+    wrong = {complaint["loc"][0] for complaint in complaints}
     return _checked({name: value for name, value in plain.items() if name not in wrong}, mistakes)
 
 
-def _why(found: Mapping[str, Any]) -> str:
+def _why(complaint: Mapping[str, Any]) -> str:
     """Say what is wrong with a value, and in which part."""
-    parts = (f"number {part + 1}" if isinstance(part, int) else part for part in found["loc"][1:])
+    parts = (f"number {part + 1}" if isinstance(part, int) else part for part in complaint["loc"][1:])
     where = ", ".join(parts)
-    return f"{where}: {_clause(plainly(found))}" if where else _clause(plainly(found))
+    return f"{where}: {_clause(plainly(complaint))}" if where else _clause(plainly(complaint))
 
 
 def _clause(sentence: str) -> str:
@@ -329,13 +329,13 @@ def write(season: Mapping[str, Any]) -> str:
     and `evaluations` as declared.
     """
     contests = contests_of(season)
-    said = {name for kind, words in contests for name in SETTINGS.get(kind, {}).values()} | ABSENT.keys()
+    named = {name for kind, words in contests for name in SETTINGS.get(kind, {}).values()} | ABSENT.keys()
     lines = ["# A season of Deadheat: `deadheat season apply FILE --season NUMBER` applies it.", ""]
     lines += [] if contests else [f"{CONTESTS} = []", ""]
     for table, names in TABLES.items():
         lines.append(f"[{table}]")
         for name in names:
-            if name in said or (name in COVERED and season[name] == TERMS[name].default):
+            if name in named or (name in COVERED and season[name] == TERMS[name].default):
                 continue
             if name in season and (name in TERMS or season[name] is not None):
                 lines += _explained(name, name, season[name])

@@ -178,12 +178,12 @@ def _root(chances: Sequence[float], ratios: Sequence[float]) -> float:
         else:
             high = z
         bend = slope * z - value
-        found = slope * z * z / bend if bend > 0 else 0.0
-        if not low < found < high:
-            found = (low + high) / 2
-        if abs(found - z) <= ROUNDING * z:
-            return found
-        z = found
+        guess = slope * z * z / bend if bend > 0 else 0.0
+        if not low < guess < high:
+            guess = (low + high) / 2
+        if abs(guess - z) <= ROUNDING * z:
+            return guess
+        z = guess
     return z
 
 
@@ -193,15 +193,15 @@ def _given_t(scores: Vector, observed: Vector, t: float) -> Vector:
     At the maximum it equals the distribution with a given mean of other values, which depend on its own mean and
     deviation: the iteration of Van den Bergh's section 4.1.
     """
-    found: Vector = np.full(len(scores), 1 / len(scores))
+    chances: Vector = np.full(len(scores), 1 / len(scores))
     strides = max(1, math.ceil(abs(t) / STRIDE_T))
     for stride in range(1, strides + 1):
         for _ in range(MOST_STEPS):
-            mean = float(found @ scores)
-            deviation = math.sqrt(float(found @ (scores - mean) ** 2))
+            mean = float(chances @ scores)
+            deviation = math.sqrt(float(chances @ (scores - mean) ** 2))
             away = (scores - mean) / deviation
-            before = found
-            found = _given_mean(scores - 0.5 - t * stride / strides * deviation * (1 + away**2) / 2, observed, 0.0)
-            if float(np.max(np.abs(found - before))) < CONVERGED:
+            before = chances
+            chances = _given_mean(scores - 0.5 - t * stride / strides * deviation * (1 + away**2) / 2, observed, 0.0)
+            if float(np.max(np.abs(chances - before))) < CONVERGED:
                 break
-    return found
+    return chances

@@ -88,12 +88,12 @@ def learned(**ids: Any) -> None:
 
 def headers() -> dict[str, str]:
     """Return the headers that make an outgoing message part of the current trace; empty if traces are off."""
-    found: dict[str, str] = {}
+    carried: dict[str, str] = {}
     if _tracer is not None:
         from opentelemetry.propagate import inject
 
-        inject(found)
-    return found
+        inject(carried)
+    return carried
 
 
 @contextlib.contextmanager

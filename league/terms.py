@@ -362,15 +362,15 @@ class Term:
 
 
 def _term(name: str, info: FieldInfo) -> Term:
-    (setting,) = (one for one in info.metadata if isinstance(one, Setting))
+    (setting,) = (note for note in info.metadata if isinstance(note, Setting))
     kinds = get_args(info.annotation) if NoneType in get_args(info.annotation) else (info.annotation,)
     return Term(
         name=name,
         kind=datetime if setting.group is Group.DATES else getattr(kinds[0], "__origin__", kinds[0]),
         optional=NoneType in kinds,
         default=info.default,
-        least=next((one.ge for one in info.metadata if hasattr(one, "ge")), None),
-        most=next((one.le for one in info.metadata if hasattr(one, "le")), None),
+        least=next((note.ge for note in info.metadata if hasattr(note, "ge")), None),
+        most=next((note.le for note in info.metadata if hasattr(note, "le")), None),
         meaning=info.description or "",
         setting=setting,
     )

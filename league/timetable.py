@@ -83,7 +83,7 @@ class DeclaredEvaluation(BaseModel):
     def time_faults(self) -> Iterator[str]:
         """The mistakes in its times, as ends of sentences."""
         span = (self.every_minutes, self.first_at, self.last_at)
-        if None in span and any(one is not None for one in span):
+        if None in span and any(bound is not None for bound in span):
             yield _("“every_minutes”, “from” and “until” belong together")
         elif self.first_at and self.last_at and self.last_at < self.first_at:
             yield _("“until” must not come before “from”")
@@ -131,19 +131,19 @@ def stamp(at: datetime) -> str:
 
 def stored(declared: Iterable[DeclaredEvaluation]) -> list[dict[str, Any]]:
     """Return the timetable in the form that a season stores."""
-    return [one.model_dump(mode="json", by_alias=True, exclude_defaults=True) for one in declared]
+    return [line.model_dump(mode="json", by_alias=True, exclude_defaults=True) for line in declared]
 
 
 def timetable(kept: Sequence[dict[str, Any]] | None) -> list[DeclaredEvaluation]:
     """Read the timetable that a season stores."""
-    return [DeclaredEvaluation.model_validate(one) for one in kept or ()]
+    return [DeclaredEvaluation.model_validate(row) for row in kept or ()]
 
 
 def timetable_faults(declared: Sequence[DeclaredEvaluation]) -> Iterator[str]:
     """Yield the mistakes in a timetable as a whole and in each line, as ends of sentences."""
-    names = [one.name.lower() for one in declared]
+    names = [line.name.lower() for line in declared]
     if len(set(names)) < len(names):
         yield _("two of them have the same name")
-    for one in declared:
-        for fault in (*one.faults, *one.time_faults):
-            yield f"{one.name}: {fault}"
+    for line in declared:
+        for fault in (*line.faults, *line.time_faults):
+            yield f"{line.name}: {fault}"

@@ -37,14 +37,14 @@ def catalogue(language: str) -> NullTranslations:
     """Return the catalogue of one of `LANGUAGES`."""
     if language == "en":
         return ENGLISH
-    found = _compiled(place(language), language)
+    translations = _compiled(place(language), language)
     for game in folders().values():
         if (path := game.translations(language)).is_file():
             try:
-                found.add_fallback(_compiled(path, language))
+                translations.add_fallback(_compiled(path, language))
             except Exception:  # whatever is wrong in one game's file, the site continues
                 log.exception("%s cannot be read; its game is shown in English", path)
-    return found
+    return translations
 
 
 def place(language: str) -> Path:
@@ -75,6 +75,6 @@ def preferred(accept_language: str) -> str:
     wishes: list[tuple[float, int, str]] = []
     for place, wish in enumerate(accept_language.split(",")[:MAX_WISHES]):
         name, _, weight = wish.partition(";")
-        found = _WEIGHT.fullmatch(weight.strip() or "q=1")
-        wishes.append((-float(found[1]) if found else 0.0, place, name.strip().lower().partition("-")[0]))
+        parsed = _WEIGHT.fullmatch(weight.strip() or "q=1")
+        wishes.append((-float(parsed[1]) if parsed else 0.0, place, name.strip().lower().partition("-")[0]))
     return next((name for weight, _, name in sorted(wishes) if weight < 0 and name in LANGUAGES), "en")

@@ -52,9 +52,9 @@ def of_template(source: str) -> Iterator[Message]:
     options = {"newstyle_gettext": "true", "trimmed": "true", "trim_blocks": "true", "silent": "false"}
     for _, _, message, _ in babel_extract(BytesIO(source.encode()), ["_", "gettext", "ngettext"], (), options):
         yield _plain(message)
-    for found in _TEMPLATES.parse(source).find_all(nodes.Filter):
-        if found.name == "counted":
-            yield counted([noun.value for noun in found.args if isinstance(noun, nodes.Const)])
+    for node in _TEMPLATES.parse(source).find_all(nodes.Filter):
+        if node.name == "counted":
+            yield counted([noun.value for noun in node.args if isinstance(noun, nodes.Const)])
 
 
 def of_python(path: Path) -> Iterator[Message]:
@@ -65,12 +65,12 @@ def of_python(path: Path) -> Iterator[Message]:
         match call.func.id, [each.value for each in call.args if isinstance(each, ast.Constant)]:
             case "_" | "N_" | "gettext" | "NotFound" | "NameTaken" | "TooMany", [str(message), *_]:
                 yield message
-            case "ngettext", [str(one), str(more), *_]:
-                yield one, more
-            case "counted", [*_, str(one), str(more)]:
-                yield counted([one, more])
-            case "counted", [*_, str(one)]:
-                yield counted([one])
+            case "ngettext", [str(singular), str(more), *_]:
+                yield singular, more
+            case "counted", [*_, str(singular), str(more)]:
+                yield counted([singular, more])
+            case "counted", [*_, str(singular)]:
+                yield counted([singular])
 
 
 def of_script(path: Path) -> list[str]:
@@ -80,8 +80,8 @@ def of_script(path: Path) -> list[str]:
 
 def counted(nouns: list[str]) -> tuple[str, str]:
     """Return the message that `engine.figures.counted` looks up."""
-    one, more = nouns[0], nouns[1] if len(nouns) > 1 else f"{nouns[0]}s"
-    return f"%(count)s {one}", f"%(count)s {more}"
+    singular, more = nouns[0], nouns[1] if len(nouns) > 1 else f"{nouns[0]}s"
+    return f"%(count)s {singular}", f"%(count)s {more}"
 
 
 def _plain(message: object) -> Message:
@@ -89,5 +89,5 @@ def _plain(message: object) -> Message:
     if isinstance(message, str):
         return message
     assert isinstance(message, tuple | list)
-    one, more = (*message, None)[:2]
-    return str(one) if more is None else (str(one), str(more))
+    singular, more = (*message, None)[:2]
+    return str(singular) if more is None else (str(singular), str(more))

@@ -41,7 +41,7 @@ def add_kind(kind: str, after: str) -> None:
     if op.get_bind().dialect.name == "sqlite":
         edit_in_sqlite("notice", lambda text: replaced(text, f"'{after}'", f"'{after}', '{kind}'"))
         return
-    found = sa.inspect(op.get_bind()).get_check_constraints("notice")
-    (kinds,) = (one["sqltext"] for one in found if one["name"] == "ck_notice_notice_kind")
+    constraints = sa.inspect(op.get_bind()).get_check_constraints("notice")
+    (kinds,) = (constraint["sqltext"] for constraint in constraints if constraint["name"] == "ck_notice_notice_kind")
     before = f"'{after}'::character varying"
     change_check("notice", "notice_kind", kinds, replaced(kinds, before, f"{before}, '{kind}'::character varying"))

@@ -74,7 +74,7 @@ def evidence(comparisons: Iterable[Fraction]) -> Fraction:
 
 
 def comparisons(
-    one: int, other: int, played: Sequence[Meeting], matches: int, opponents: Collection[int], rules: int
+    first: int, other: int, played: Sequence[Meeting], matches: int, opponents: Collection[int], rules: int
 ) -> list[Fraction]:
     """Compare two players by their points against each other, and through each of the `opponents` that both have met.
 
@@ -82,20 +82,20 @@ def comparisons(
     `rules`: their version (`Form.rules`).
     """
     most = Fraction(1) if rules < INTERVAL_SINCE else None
-    leads: dict[int, dict[int, list[Fraction]]] = {one: defaultdict(list), other: defaultdict(list)}
+    leads: dict[int, dict[int, list[Fraction]]] = {first: defaultdict(list), other: defaultdict(list)}
     direct: list[Fraction] = []
     for _round, players, taken in played:
-        there = [player for player in (one, other) if player in players]
+        there = [player for player in (first, other) if player in players]
         points = dict(zip(players, map(Fraction, taken), strict=True)) if there else {}
         if len(there) == 2:
-            mine, theirs = points[one], points[other]
+            mine, theirs = points[first], points[other]
             whole = rules == 1 or len(players) > 2
             direct += [_bounded((mine - theirs) / matches, most)] if whole else _pairs(mine, theirs, matches)
         elif there:
             for third in points.keys() - there:
                 leads[there[0]][third].append((points[there[0]] - points[third]) / matches)
-    common = sorted(leads[one].keys() & leads[other].keys() & set(opponents))
-    return direct + [_bounded((_mean(leads[one][third]) - _mean(leads[other][third])) / 2, most) for third in common]
+    common = sorted(leads[first].keys() & leads[other].keys() & set(opponents))
+    return direct + [_bounded((_mean(leads[first][third]) - _mean(leads[other][third])) / 2, most) for third in common]
 
 
 def _pairs(mine: Fraction, theirs: Fraction, matches: int) -> list[Fraction]:

@@ -50,11 +50,11 @@ DIGITS = 6
 
 def points(played: Sequence[Meeting]) -> Figured:
     """Return the score of each player."""
-    found: defaultdict[int, float] = defaultdict(float)
+    totals: defaultdict[int, float] = defaultdict(float)
     for _round, players, taken in played:
         for player, its in zip(players, taken, strict=True):
-            found[player] += its
-    return found
+            totals[player] += its
+    return totals
 
 
 def _rounds_won(played: Sequence[Meeting]) -> Figured:
@@ -67,12 +67,12 @@ def _rounds_won(played: Sequence[Meeting]) -> Figured:
 
 
 def _early_points(played: Sequence[Meeting]) -> Figured:
-    rounds = max((one.round for one in played), default=0)
-    found: defaultdict[int, float] = defaultdict(float)
+    rounds = max((meeting.round for meeting in played), default=0)
+    totals: defaultdict[int, float] = defaultdict(float)
     for number, players, taken in played:
         for player, its in zip(players, taken, strict=True):
-            found[player] += its * (rounds - number + 1)  # the rounds after which these points were part of the score
-    return found
+            totals[player] += its * (rounds - number + 1)  # the rounds after which these points were part of the score
+    return totals
 
 
 def _of_opponents(of: Callable[[Sequence[Meeting]], Figured]) -> Callable[[Sequence[Meeting]], Figured]:
@@ -80,25 +80,25 @@ def _of_opponents(of: Callable[[Sequence[Meeting]], Figured]) -> Callable[[Seque
 
     def summed(played: Sequence[Meeting]) -> Figured:
         theirs = of(played)
-        found: defaultdict[int, float] = defaultdict(float)
+        totals: defaultdict[int, float] = defaultdict(float)
         for _round, players, _taken in played:
             together = sum(theirs[player] for player in players)
             for player in players:
-                found[player] += together - theirs[player]
-        return found
+                totals[player] += together - theirs[player]
+        return totals
 
     return summed
 
 
 def _sonneborn_berger(played: Sequence[Meeting]) -> Figured:
     scores = points(played)
-    found: defaultdict[int, float] = defaultdict(float)
+    totals: defaultdict[int, float] = defaultdict(float)
     for _round, players, taken in played:
         together = sum(scores[player] for player in players)
         for player, its in zip(players, taken, strict=True):
             if len(players) > 1:
-                found[player] += its * (together - scores[player]) / (len(players) - 1)
-    return found
+                totals[player] += its * (together - scores[player]) / (len(players) - 1)
+    return totals
 
 
 ROUNDS_WON = Figure(

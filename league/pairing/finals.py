@@ -45,17 +45,17 @@ def due_tables(
     rounds = [series for series in played if series.round is not None]
     if form.format is EvaluationFormat.ROUND_ROBIN:
         planned = {series.versions for series in rounds}
-        drawn = ((number, pair) for number, one in enumerate(berger(field), 1) for pair in one.pairs)
+        drawn = ((number, pair) for number, drawing in enumerate(berger(field), 1) for pair in drawing.pairs)
         return [(number, pair) for number, pair in drawn if frozenset(pair) not in planned]
     last = max((series.round or 0 for series in rounds), default=0)
     if last >= form.rounds or not all(series.finished for series in rounds):
         return []
     # A rejudged match adds a series to its round, but a version sits in a round only once.
-    seats = {(one, series.round) for series in rounds if not series.struck for one in series.versions}
-    sat = Counter(one for one, _ in seats)
-    byes = Counter({one: last - sat[one] for one in field})
+    seats = {(version, series.round) for series in rounds if not series.struck for version in series.versions}
+    sat = Counter(version for version, _ in seats)
+    byes = Counter({version: last - sat[version] for version in field})
     taken = points()
-    scores = {one: taken.get(one, 0) + byes[one] * form.matches for one in field}
+    scores = {version: taken.get(version, 0) + byes[version] * form.matches for version in field}
     if form.seats > 2:
         return [(last + 1, table) for table in tables(field, scores, byes, form.seats)]
     met = {pair_key(*sorted(series.versions)) for series in rounds}

@@ -28,5 +28,5 @@ class EvaluationFormat(StrEnum):
     KNOCKOUT = "knockout", Knockout()  # the loser is out; only as a stage
 
 
-USUAL: Mapping[EvaluationFormat, tuple[Figure, ...]] = {one: one.rules.usual for one in EvaluationFormat}
+USUAL: Mapping[EvaluationFormat, tuple[Figure, ...]] = {form: form.rules.usual for form in EvaluationFormat}
 """What breaks ties in each format, in order, unless an organiser chose others."""

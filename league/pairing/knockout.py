@@ -93,36 +93,36 @@ class Ties:
 
 def bracket(seeded: Sequence[int], played: Sequence[Meeting], further: int, third_place: bool) -> list[Tie]:
     """Return all ties of two, round by round from the top, with the results so far."""
-    ties, found = Ties(seeded, played, further), list[Tie]()
+    ties, so_far = Ties(seeded, played, further), list[Tie]()
     rounds = rounds_of(len(seeded))
     lines: list[int | None] = [seeded[place] if place < len(seeded) else None for place in _layout(rounds)]
     for number in range(1, rounds + 1):
         pairs = [*zip(lines[::2], lines[1::2], strict=True)]
         if number == rounds and third_place and rounds > 1:
-            one, other = (tie.loser for tie in found[-2:])
-            pairs.append((one, other))
+            loser, other = (tie.loser for tie in so_far[-2:])
+            pairs.append((loser, other))
         now = [ties.make(number, slot, pair) for slot, pair in enumerate(pairs, 1)]
-        found += now
+        so_far += now
         lines = [tie.winner for tie in now]
-    return found
+    return so_far
 
 
 def _layout(rounds: int) -> list[int]:
     """Return the seeds, counted from 0, in the order of the first round's lines."""
     order = [0]
     for number in range(1, rounds + 1):
-        order = [place for one in order for place in (one, 2**number - 1 - one)]
+        order = [place for seed in order for place in (seed, 2**number - 1 - seed)]
     return order
 
 
 def next_ties(ties: Sequence[Tie]) -> list[tuple[int, ...]]:
     """Return the tables that play now. The better seed sits first, or the seats are reversed when they meet again."""
-    found = []
+    tables = []
     for tie in ties:
         known = tuple(player for player in tie.players if player is not None)
         if tie.advancing is None and known and len(known) == len(tie.players):
-            found.append(known if tie.times % 2 == 0 else known[::-1])
-    return found
+            tables.append(known if tie.times % 2 == 0 else known[::-1])
+    return tables
 
 
 def bracket_standings(seeded: Sequence[int], ties: Sequence[Tie]) -> list[Placed]:
@@ -142,7 +142,7 @@ def bracket_standings(seeded: Sequence[int], ties: Sequence[Tie]) -> list[Placed
                     round(taken / max(1, tie.times), DIGITS) if len(tie.players) > 2 else 0.0
                 )  # a table may meet again
                 reached[player] = (tie.round, slot, outcome, each)
-    order = sorted(enumerate(seeded, 1), key=lambda one: (*(-figure for figure in reached[one[1]]), one[0]))
+    order = sorted(enumerate(seeded, 1), key=lambda pair: (*(-figure for figure in reached[pair[1]]), pair[0]))
     return [
         Placed(player, number, place, {"points": round(points[player], DIGITS), TIES_WON.name: won[player]})
         for place, (number, player) in enumerate(order, 1)
@@ -164,29 +164,29 @@ def losers(field: int, seats: int) -> list[int]:
 
 def heat_tables(field: int, seats: int) -> list[int]:
     """Return the number of tables in each round."""
-    found = []
+    counts = []
     while out := losers(field, seats):
-        found.append(len(out))
+        counts.append(len(out))
         field -= sum(out)
-    return found
+    return counts
 
 
 def heats(seeded: Sequence[int], played: Sequence[Meeting], seats: int, further: int) -> list[Tie]:
     """Return all tables, round by round, with the results so far."""
-    ties, found, field = Ties(seeded, played, further), list[Tie](), list(seeded)
+    ties, so_far, field = Ties(seeded, played, further), list[Tie](), list(seeded)
     for number, many in enumerate(heat_tables(len(seeded), seats), 1):
         if not field:  # the round before is not over
-            found += [Tie(number, slot) for slot in range(1, many + 1)]
+            so_far += [Tie(number, slot) for slot in range(1, many + 1)]
             continue
         resting = field[: len(field) % seats]
         tables = [*_dealt(field[len(resting) :], many), *((player,) for player in resting)]
         places = [*(seats - lost for lost in losers(len(field), seats)), *(1 for _ in resting)]
-        now = [ties.make(number, slot, *one) for slot, one in enumerate(zip(tables, places, strict=True), 1)]
-        found += now
-        decided = all(one.advancing is not None for one in now)
-        going_on = (player for one in now for player in one.advancing or ())
+        now = [ties.make(number, slot, *seated) for slot, seated in enumerate(zip(tables, places, strict=True), 1)]
+        so_far += now
+        decided = all(tie.advancing is not None for tie in now)
+        going_on = (player for tie in now for player in tie.advancing or ())
         field = sorted(going_on, key=ties.seed.__getitem__) if decided else []
-    return found
+    return so_far
 
 
 def _dealt(order: Sequence[int], tables: int) -> list[tuple[int, ...]]:

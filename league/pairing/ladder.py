@@ -236,32 +236,32 @@ class _Field:
         left = [most - met[other].games if other in met else most for other in versions[1:]]
         return min(self.terms.series_length, *(games for games in left if games > 0))
 
-    def _who_begins(self, one: int, other: int, number: int) -> tuple[int, int]:
+    def _who_begins(self, version: int, other: int, number: int) -> tuple[int, int]:
         """Order a pair: first the player that sat first less often, in this pair or else in total, or by turns."""
-        met = self._met_by(one)
+        met = self._met_by(version)
         lead = met[other].lead if other in met else 0
         lead = lead or sum(pair.lead for pair in met.values())
         if lead == 0:
-            return pair_key(one, other) if number % 2 == 0 else pair_key(one, other)[::-1]
-        return (one, other) if lead < 0 else (other, one)
+            return pair_key(version, other) if number % 2 == 0 else pair_key(version, other)[::-1]
+        return (version, other) if lead < 0 else (other, version)
 
     def _note(self, versions: tuple[int, ...], matches: int) -> None:
         lead = matches % 2 if len(versions) == 2 else 0
-        for one, other in permutations(versions, 2):
-            planned = self._planned.setdefault(one, {})
+        for version, other in permutations(versions, 2):
+            planned = self._planned.setdefault(version, {})
             was = planned.get(other, Met())
-            signed = lead if one == versions[0] else -lead
+            signed = lead if version == versions[0] else -lead
             planned[other] = Met(was.games + matches, was.before, was.lead + signed)
-            self._met.pop(one, None)
+            self._met.pop(version, None)
 
     def _met_by(self, version: int) -> dict[int, Met]:
         """Return a version's past games by opponent, including the series planned so far."""
         if version not in self._met:
-            found = dict(self._ask(version))
+            met = dict(self._ask(version))
             for other, planned in self._planned.get(version, {}).items():
-                was = found.get(other, Met())
-                found[other] = Met(was.games + planned.games, was.before, was.lead + planned.lead)
-            self._met[version] = found
+                was = met.get(other, Met())
+                met[other] = Met(was.games + planned.games, was.before, was.lead + planned.lead)
+            self._met[version] = met
         return self._met[version]
 
     def _apart(self) -> Bools:

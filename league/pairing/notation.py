@@ -180,9 +180,9 @@ def translated(listed: object, mistakes: list[Mistake]) -> Contests:
             mistakes.append((f"{CONTESTS}.{number}.kind", _("choose one of %(all)s", all=", ".join(Kind))))
             continue
         kind = Kind(given)
-        found, wrong = _settings_of(kind, words, kind in seen)
+        translation, wrong = _settings_of(kind, words, kind in seen)
         mistakes += ((f"{CONTESTS}.{number}{word and '.'}{word}", why) for word, why in wrong)
-        for setting, word, value in found:
+        for setting, word, value in translation:
             origins[setting].append((number, word))
             settings[setting] = [*(settings[setting] or ()), value] if setting in _LISTS else value
         seen.add(kind)
@@ -212,16 +212,16 @@ def _settings_of(kind: Kind, words: dict[str, Any], again: bool) -> tuple[_Found
     if formats and words.get("format", formats[0]) not in formats:
         del words["format"]
         wrong.append(("format", _("choose one of %(all)s", all=", ".join(formats))))
-    found: _Found = [(setting, word, words[word]) for word, setting in own.items() if word in words]
+    given: _Found = [(setting, word, words[word]) for word, setting in own.items() if word in words]
     if kind is Kind.LADDER:
-        found.append(("ladder", "", True))
-    elif kind is Kind.GATE and not found:
-        found.append(("challenge_games", "", TERMS["challenge_games"].default))
+        given.append(("ladder", "", True))
+    elif kind is Kind.GATE and not given:
+        given.append(("challenge_games", "", TERMS["challenge_games"].default))
     elif kind is Kind.STAGE:
-        found.append(("finals", "", FinalsFormat.STAGES.value))
+        given.append(("finals", "", FinalsFormat.STAGES.value))
         if "format" in words:
-            found.append(("stages", "", _line_of(words)))
-    return found, wrong
+            given.append(("stages", "", _line_of(words)))
+    return given, wrong
 
 
 def contests_of(season: Mapping[str, Any]) -> list[tuple[Kind, dict[str, Any]]]:
@@ -231,16 +231,16 @@ def contests_of(season: Mapping[str, Any]) -> list[tuple[Kind, dict[str, Any]]]:
         return {word: season[name] for word, name in SETTINGS[kind].items()}
 
     played = {Kind.LADDER: "ladder", Kind.PANEL: "panel", Kind.GATE: "challenge_games"}
-    found = [(kind, words(kind)) for kind, setting in played.items() if season[setting]]
-    for one in season["evaluations"]:
-        values = {info.alias or key: getattr(one, key) for key, info in DeclaredEvaluation.model_fields.items()}
-        found.append((Kind.EVALUATION, {word: value for word, value in values.items() if value not in (None, [])}))
+    contests = [(kind, words(kind)) for kind, setting in played.items() if season[setting]]
+    for evaluation in season["evaluations"]:
+        values = {info.alias or key: getattr(evaluation, key) for key, info in DeclaredEvaluation.model_fields.items()}
+        contests.append((Kind.EVALUATION, {word: value for word, value in values.items() if value not in (None, [])}))
     if season["finals"] is FinalsFormat.STAGES:
         stages = [_words_of(line) for line in season["stages"] or ()]
-        found += ((Kind.STAGE, one | (words(Kind.STAGE) if one is stages[0] else {})) for one in stages)
+        contests += ((Kind.STAGE, stage | (words(Kind.STAGE) if stage is stages[0] else {})) for stage in stages)
     elif season["finals"] is not FinalsFormat.NONE:
-        found.append((Kind.FINALS, words(Kind.FINALS)))
-    return found
+        contests.append((Kind.FINALS, words(Kind.FINALS)))
+    return contests
 
 
 MOST = {"rounds": 200, "matches": 1000, "keep": 10_000, "further": 2000}
@@ -269,19 +269,19 @@ class Stage:
     def words(self) -> str:
         """The line in words."""
         form = gettext(self.format.rules.words)
-        said = [_("%(form)s of %(rounds)s", form=form, rounds=counted(self.rounds, "round")) if self.rounds else form]
-        said.append(_("%(matches)s per meeting", matches=counted(self.matches, "match", "matches")))
+        parts = [_("%(form)s of %(rounds)s", form=form, rounds=counted(self.rounds, "round")) if self.rounds else form]
+        parts.append(_("%(matches)s per meeting", matches=counted(self.matches, "match", "matches")))
         if self.further and self.format.rules.has_winner:
-            said.append(_("up to %(n)s more if two are level", n=self.further))
+            parts.append(_("up to %(n)s more if two are level", n=self.further))
         elif self.further:
             level = _("up to %(n)s more if places %(keep)s and %(next)s are close")
-            said.append(level % {"n": self.further, "keep": self.keep, "next": self.keep + 1})
+            parts.append(level % {"n": self.further, "keep": self.keep, "next": self.keep + 1})
         if self.third_place:
-            said.append(_("with a match for third place"))
+            parts.append(_("with a match for third place"))
         if self.tie_breaks:
-            said.append(_("ties by %(names)s", names=named(self.tie_breaks)))
-        said.append(_("%(n)s advance", n=self.keep) if self.keep > 1 else _("one wins"))
-        return ", ".join(said)
+            parts.append(_("ties by %(names)s", names=named(self.tie_breaks)))
+        parts.append(_("%(n)s advance", n=self.keep) if self.keep > 1 else _("one wins"))
+        return ", ".join(parts)
 
 
 def stages(declared: Sequence[str] | None) -> list[Stage]:
@@ -302,13 +302,13 @@ def stage_faults(declared: Sequence[str], seats: int = 2) -> Iterator[str]:
             yield _('number %(number)s is not like "round-robin matches=6 keep=10"', number=number)
             return
         for name, most in MOST.items():
-            if any(int(found) > most for found in re.findall(rf"{name}=(\d+)", line)):
+            if any(int(count) > most for count in re.findall(rf"{name}=(\d+)", line)):
                 yield _("number %(number)s: %(name)s is at most %(most)s", number=number, name=name, most=most)
-    found = stages(declared)
-    for number, stage in enumerate(found, 1):
-        wrong = _faults(stage, seats, is_last=number == len(found))
+    parsed = stages(declared)
+    for number, stage in enumerate(parsed, 1):
+        wrong = _faults(stage, seats, is_last=number == len(parsed))
         yield from (_("number %(number)s: %(fault)s", number=number, fault=fault) for fault in wrong)
-    kept = [stage.keep for stage in found]
+    kept = [stage.keep for stage in parsed]
     if any(later >= earlier for earlier, later in pairwise(kept)):
         yield _("each stage must keep fewer than the one before")
 

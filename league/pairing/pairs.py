@@ -7,10 +7,10 @@ PairKey = tuple[int, int]
 """Two versions, the smaller number first."""
 
 
-def pair_key(one: int, other: int) -> PairKey:
+def pair_key(player: int, other: int) -> PairKey:
     """Return the pair of two different versions."""
-    assert one != other
-    return (one, other) if one < other else (other, one)
+    assert player != other
+    return (player, other) if player < other else (other, player)
 
 
 def lot(seed: bytes, *numbers: int) -> int:
@@ -39,6 +39,6 @@ def parts(
 
     for first, *others in tables:
         for other in others:
-            one, two = top(first), top(other)
-            above[max(one, two)] = min(one, two)
+            its_top, other_top = top(first), top(other)
+            above[max(its_top, other_top)] = min(its_top, other_top)
     return {version: top(version) for version in {*versions, *above}}

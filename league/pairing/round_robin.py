@@ -45,7 +45,7 @@ class RoundRobin(Rules):
         if form.seats > 2:
             rounds = block_rounds(len(seeded), form.seats)
             return [([tuple(seeded[place] for place in table) for table in tables], ()) for tables in rounds]
-        return [([*one.pairs], () if one.bye is None else (one.bye,)) for one in berger(list(seeded))]
+        return [([*drawing.pairs], () if drawing.bye is None else (drawing.bye,)) for drawing in berger(list(seeded))]
 
     def pools(self, form: Form, players: int) -> list[tuple[int, int]]:
         tables = comb(players, 2) if form.seats == 2 else sum(map(len, block_rounds(players, form.seats)))
@@ -96,8 +96,8 @@ def _search(players: int, seats: int, most: int) -> list[Table] | None:
     for _ in range(max(STEPS, seats * players)):
         blocks = [tuple(chosen[start : start + seats]) for start in range(0, len(chosen), seats)]
         met = [0] * players  # how often a distance occurs, in both directions
-        for one, other in (two for block in blocks for two in permutations(block, 2)):
-            met[one - other] += 1
+        for mine, other in (two for block in blocks for two in permutations(block, 2)):
+            met[mine - other] += 1
         if len(chosen) % seats == 0 and min(met[1:]):
             return blocks
         options.append(iter(_choices(blocks[-1] if len(chosen) % seats else (), met, most)))
@@ -116,10 +116,10 @@ def _choices(block: Sequence[int], met: Sequence[int], most: int) -> list[int]:
         return [0]
     if len(block) == 1:
         return [min(range(1, len(met) // 2 + 1), key=met.__getitem__)]
-    found = []
+    choices = []
     for place in range(1, len(met)):
         distances = [(place - other) % len(met) for other in block]
         both = [*distances, *(len(met) - distance for distance in distances)]
-        if place not in block and all(met[one] + both.count(one) <= most for one in distances):
-            found.append((sum(met[one] for one in distances), place))
-    return [place for _, place in sorted(found)]
+        if place not in block and all(met[distance] + both.count(distance) <= most for distance in distances):
+            choices.append((sum(met[distance] for distance in distances), place))
+    return [place for _, place in sorted(choices)]

@@ -106,8 +106,8 @@ def _by_score(order: Sequence[int], scores: Mapping[int, Score], met: AbstractSe
     pairs: list[tuple[int, int]] = []
     floating: list[int] = []
     for _, group in groupby(order, key=lambda player: scores.get(player, 0)):
-        found, floating = _pair_up([*floating, *group], met)
-        pairs += found
+        paired, floating = _pair_up([*floating, *group], met)
+        pairs += paired
     return _settle(pairs, floating, met)
 
 
@@ -129,15 +129,15 @@ def _searched(
         first, *others = left
         for other in others:
             if pair_key(first, other) not in met:
-                found = rest([player for player in others if player != other])
-                if found is not None:
-                    return [(first, other), *found]
+                pairs = rest([player for player in others if player != other])
+                if pairs is not None:
+                    return [(first, other), *pairs]
         return None
 
     for bye in sitting_out:
-        found = rest([player for player in order if player != bye])
-        if found is not None:
-            return found, bye
+        pairs = rest([player for player in order if player != bye])
+        if pairs is not None:
+            return pairs, bye
     raise NoRound
 
 
@@ -230,8 +230,8 @@ def match_points(ranks: Mapping[int, int], what: Ranks) -> dict[int, Fraction]:
         winners = [version for version, rank in ranks.items() if rank == best]
         return {version: Fraction(1, len(winners)) for version in winners}
     points = dict.fromkeys(ranks, Fraction())
-    for one, other in combinations(ranks, 2):
-        share = Fraction(1 + (ranks[one] < ranks[other]) - (ranks[one] > ranks[other]), 2)
-        points[one] += share / (len(ranks) - 1)
+    for player, other in combinations(ranks, 2):
+        share = Fraction(1 + (ranks[player] < ranks[other]) - (ranks[player] > ranks[other]), 2)
+        points[player] += share / (len(ranks) - 1)
         points[other] += (1 - share) / (len(ranks) - 1)
     return points

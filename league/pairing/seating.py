@@ -32,11 +32,11 @@ def seatings(versions: Sequence[int], matches: int, *, seed: bytes) -> list[Seat
     At larger tables everybody moves by one seat after each match, and the order is drawn again after each full turn.
     """
     size = len(versions)
-    found = []
+    seated = []
     for number in range(matches):
         turn, step = divmod(number, size)
-        found.append(Seating(_rotated(_order(versions, turn, seed), step), number))
-    return found
+        seated.append(Seating(_rotated(_order(versions, turn, seed), step), number))
+    return seated
 
 
 def turns(versions: Sequence[int], deal: int, *, seed: bytes) -> list[tuple[int, ...]]:
@@ -55,13 +55,13 @@ def rotations(versions: Sequence[int], deals: int, *, seed: bytes) -> list[list[
     played right after it; with two deals, that would make all orders the same.
     """
     size = len(versions)
-    found: list[list[Seating]] = []
+    seated: list[list[Seating]] = []
     for series in range(size):
         order = sorted(range(deals), key=partial(lot, seed, series, deals))
-        if deals > 2 and found and order[0] == found[-1][-1].deal:
+        if deals > 2 and seated and order[0] == seated[-1][-1].deal:
             order = [*order[1:], order[0]]
-        found.append([Seating(turns(versions, deal, seed=seed)[series], deal) for deal in order])
-    return found
+        seated.append([Seating(turns(versions, deal, seed=seed)[series], deal) for deal in order])
+    return seated
 
 
 def _order(versions: Sequence[int], turn: int, seed: bytes) -> list[int]:

@@ -36,7 +36,7 @@ class Swiss(Rules):
     def draw(
         self, form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]
     ) -> list[Drawn]:
-        last = max((one.round for one in played), default=0)
+        last = max((meeting.round for meeting in played), default=0)
         is_over = last >= form.rounds or len(present) < form.seats
         return [] if is_over else [draw(seeded, present, played, form.seats)]
 
@@ -58,14 +58,14 @@ def draw(
     Players that have sat first less often sit before the others; if equal, the better placed ones.
     """
     scores = points(played)
-    order = sorted((one for one in seeded if one in present), key=lambda one: -round(scores[one], DIGITS))
-    had = Counter(one.players[0] for one in played if len(one.players) == 1)
+    order = sorted((entry for entry in seeded if entry in present), key=lambda entry: -round(scores[entry], DIGITS))
+    had = Counter(meeting.players[0] for meeting in played if len(meeting.players) == 1)
     byes = []
     for _bye in range(len(order) % seats):  # among equals the weakest, which the stable order lists last
         byes.append(min(reversed(order), key=lambda player: (had[player], round(scores[player], DIGITS))))
         order.remove(byes[-1])
-    met = Counter(pair_key(*two) for one in played for two in combinations(one.players, 2))
-    began = Counter(one.players[0] for one in played if len(one.players) > 1)
+    met = Counter(pair_key(*two) for meeting in played for two in combinations(meeting.players, 2))
+    began = Counter(meeting.players[0] for meeting in played if len(meeting.players) > 1)
     tables = _tables(order, met, seats)
     return [tuple(sorted(table, key=began.__getitem__)) for table in tables], tuple(byes)
 
@@ -86,7 +86,7 @@ def _tables(order: Sequence[int], met: Counter[PairKey], seats: int) -> list[lis
             least: int | None = None
             chosen = before_chosen = before = top
             while (place := below[before]) < end:
-                times = sum([met[pair_key(order[one], order[place])] for one in table])
+                times = sum([met[pair_key(order[index], order[place])] for index in table])
                 if least is None or times < least:
                     least, chosen, before_chosen = times, place, before
                 if times == 0:
@@ -95,6 +95,6 @@ def _tables(order: Sequence[int], met: Counter[PairKey], seats: int) -> list[lis
             assert chosen != top, "the tables are filled"
             table.append(chosen)
             below[before_chosen] = below[chosen]
-        tables.append([order[one] for one in sorted(table)])
+        tables.append([order[index] for index in sorted(table)])
         top = below[top]
     return tables

@@ -146,7 +146,7 @@ class Rules:
     def places(self, form: Form, seeded: Sequence[int], played: Sequence[Meeting]) -> list[Placed]:
         """Return all players after the rounds, without further matches at a cut, the best first."""
         breaks = self.figures(form.tie_breaks)
-        return placed(breaks, seeded, [one for one in played if one.round <= form.rounds])
+        return placed(breaks, seeded, [meeting for meeting in played if meeting.round <= form.rounds])
 
     def figures(self, chosen: Sequence[str] | None = None) -> tuple[Figure, ...]:
         """Return the figures in the order in which they decide: the chosen ones, or the usual ones."""
@@ -179,26 +179,26 @@ def next_rounds(form: Form, seeded: Sequence[int], present: AbstractSet[int], pl
 
 def standings(form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]) -> list[Placed]:
     """Return all players, the best first."""
-    found = form.format.rules.places(form, seeded, played)
+    rows = form.format.rules.places(form, seeded, played)
     if form.keep is None or form.format.rules.has_winner:
-        return found
-    order = sorted(found, key=lambda one: one.player not in present)
+        return rows
+    order = sorted(rows, key=lambda row: row.player not in present)
     two = _cut(form, order, present)
     if two is not None:
         above, below = two
         lead = above.points - below.points + sum(_leads(above.player, below.player, _further(form, played)))
         if lead < 0:
             order[form.keep - 1], order[form.keep] = below, above
-    return [replace(one, place=place) for place, one in enumerate(order, 1)]
+    return [replace(row, place=place) for place, row in enumerate(order, 1)]
 
 
 def _further(form: Form, played: Sequence[Meeting]) -> list[Meeting]:
-    return [one for one in played if one.round > form.rounds]
+    return [meeting for meeting in played if meeting.round > form.rounds]
 
 
 def _cut(form: Form, order: Sequence[Placed], present: AbstractSet[int]) -> tuple[Placed, Placed] | None:
     """Return, among the remaining players, the last who advances and the first who does not."""
-    there = [one for one in order if one.player in present]
+    there = [row for row in order if row.player in present]
     return (there[form.keep - 1], there[form.keep]) if form.keep is not None and len(there) > form.keep else None
 
 
@@ -212,27 +212,27 @@ def _at_the_cut(
     two = _cut(form, order, present) if form.further and len(present) >= form.seats else None
     if two is None:
         return None
-    one, other = two[0].player, two[1].player
+    first, other = two[0].player, two[1].player
     further = _further(form, played)
-    times = len(_leads(one, other, further))
+    times = len(_leads(first, other, further))
     rounds = [meeting for meeting in played if meeting.round <= form.rounds]
-    theirs = [meeting for meeting in further if {one, other} <= {*meeting.players}]
-    shares = comparisons(one, other, [*rounds, *theirs], form.matches, present, form.rules)
+    theirs = [meeting for meeting in further if {first, other} <= {*meeting.players}]
+    shares = comparisons(first, other, [*rounds, *theirs], form.matches, present, form.rules)
     if times >= form.further or apart(shares, form.rules):
         return None
-    table = around([placed.player for placed in order if placed.player in present], one, form.seats)
+    table = around([placed.player for placed in order if placed.player in present], first, form.seats)
     return table if times % 2 == 0 else table[::-1]
 
 
-def _leads(one: int, other: int, played: Sequence[Meeting]) -> list[float]:
+def _leads(first: int, other: int, played: Sequence[Meeting]) -> list[float]:
     """Return the first player's lead in points in each meeting of the two."""
     points = (dict(zip(meeting.players, meeting.points, strict=True)) for meeting in played)
-    return [taken[one] - taken[other] for taken in points if one in taken and other in taken]
+    return [taken[first] - taken[other] for taken in points if first in taken and other in taken]
 
 
 def placed(ties: Sequence[Figure], seeded: Sequence[int], played: Sequence[Meeting]) -> list[Placed]:
     """Return all players, the best first: by points, then by the figures that break ties, then by seed."""
-    found = {"points": points(played)} | {tie.name: tie.of(played) for tie in ties if tie.of is not None}
-    figured = [{name: round(figure[player], DIGITS) for name, figure in found.items()} for player in seeded]
-    order = sorted(range(len(seeded)), key=lambda one: [-figure for figure in figured[one].values()])  # stable: by seed
-    return [Placed(seeded[one], one + 1, place, figured[one]) for place, one in enumerate(order, 1)]
+    by_name = {"points": points(played)} | {tie.name: tie.of(played) for tie in ties if tie.of is not None}
+    figured = [{name: round(figure[player], DIGITS) for name, figure in by_name.items()} for player in seeded]
+    order = sorted(range(len(seeded)), key=lambda row: [-figure for figure in figured[row].values()])  # stable: by seed
+    return [Placed(seeded[row], row + 1, place, figured[row]) for place, row in enumerate(order, 1)]

@@ -70,11 +70,11 @@ def pairs_of(parts: Iterable[Tables], ranks: Ranks, players: int) -> Pairs:
             keys.append(np.minimum(own, other) * players + np.maximum(own, other))
             results.append(np.where(own < other, comparison.results, 1 - comparison.results))
             counts.append(tables.counts[comparison.rows].astype(np.float64))
-    found, pair = _distinct(np.concatenate(keys), players**2)
+    unique, pair = _distinct(np.concatenate(keys), players**2)
     result, count = np.concatenate(results), np.concatenate(counts)
-    first, second = np.divmod(found, max(players, 1))
+    first, second = np.divmod(unique, max(players, 1))
     games, wins, squares = (
-        np.bincount(pair, weight, minlength=len(found)).astype(np.float64)
+        np.bincount(pair, weight, minlength=len(unique)).astype(np.float64)
         for weight in (count, count * result, count * result**2)
     )
     return Pairs(first, second, games, wins, squares)
@@ -83,12 +83,12 @@ def pairs_of(parts: Iterable[Tables], ranks: Ranks, players: int) -> Pairs:
 def _distinct(keys: Ints, below: int) -> tuple[Ints, Ints]:
     """Return the distinct keys in ascending order, and each key's place among them."""
     if not are_dense(keys, below):
-        found, places = np.unique(keys, return_inverse=True)
-        return found, places
-    found = np.flatnonzero(np.bincount(keys, minlength=below))
+        unique, places = np.unique(keys, return_inverse=True)
+        return unique, places
+    unique = np.flatnonzero(np.bincount(keys, minlength=below))
     place = np.zeros(below, np.int64)
-    place[found] = np.arange(len(found))
-    return found, place[keys]
+    place[unique] = np.arange(len(unique))
+    return unique, place[keys]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,10 +145,10 @@ class Posterior:
     def gradient(self, strengths: Vector) -> Vector:
         """Return the gradient of the log density, one entry per player."""
         surplus = self.pairs.wins - self.pairs.games * self.expected(strengths)
-        found = self.beliefs.gradient(strengths)
-        found += np.bincount(self.pairs.first, surplus, minlength=self.players)
-        found -= np.bincount(self.pairs.second, surplus, minlength=self.players)
-        return found
+        slopes = self.beliefs.gradient(strengths)
+        slopes += np.bincount(self.pairs.first, surplus, minlength=self.players)
+        slopes -= np.bincount(self.pairs.second, surplus, minlength=self.players)
+        return slopes
 
     def curvature(self, strengths: Vector) -> Matrix:
         """Return the negative Hessian of the log density, as an upper triangle."""
@@ -213,14 +213,14 @@ def graph(tails: Ints, heads: Ints, size: int) -> Bools:
 
 def reached(near: Bools, start: int) -> Bools:
     """Return the places, (n,), to which edges lead from `start`, and that place itself."""
-    found = np.zeros(len(near), bool)
-    found[start] = True
+    visited = np.zeros(len(near), bool)
+    visited[start] = True
     newest = np.array([start])
     while len(newest):
-        new = near[newest].any(axis=0) & ~found
-        found |= new
+        new = near[newest].any(axis=0) & ~visited
+        visited |= new
         newest = np.flatnonzero(new)
-    return found
+    return visited
 
 
 def components(near: Bools) -> Ints:

@@ -57,7 +57,7 @@ class _Clusters:
     scored: Sequence[_Alike]
     shared: Bools  # (clusters,): whether it is a group of games rather than a single table
     cluster: Ints  # (pairs,)
-    one: Ints  # (pairs,): a player
+    first: Ints  # (pairs,): a player
     other: Ints  # (pairs,)
     curvature: Vector  # (pairs,)
 
@@ -79,19 +79,19 @@ def _score_variance(tables: Sequence[Tables], strengths: Vector, ranks: Ranks, e
     clusters = _clusters(tables, strengths, ranks)
     players = len(strengths)
     strangers = np.zeros(len(clusters.shared), bool)
-    found: Matrix = np.zeros((players, players))
+    variance: Matrix = np.zeros((players, players))
     for alike in clusters.scored:
         strange = (~established)[alike.players].any(axis=1)
         strangers[alike.clusters[strange]] = True
-        found += outer_products(alike.players[~strange], alike.scores[~strange], players)
+        variance += outer_products(alike.players[~strange], alike.scores[~strange], players)
     modelled = strangers[clusters.cluster]
     groups = ((alike, clusters.shared[alike.clusters]) for alike in clusters.scored)
     squares = sum(float(np.sum(alike.scores[shared] ** 2)) for alike, shared in groups)
     promised = 2 * float(clusters.curvature[clusters.shared[clusters.cluster]].sum())
     wider = np.where(clusters.shared, max(1.0, squares / promised) if promised > 0 else 1.0, 1.0)
     rooted = np.sqrt((clusters.curvature * wider[clusters.cluster])[modelled])
-    ends = np.column_stack([clusters.one[modelled], clusters.other[modelled]])
-    return found + outer_products(ends, np.column_stack([rooted, -rooted]), players)
+    ends = np.column_stack([clusters.first[modelled], clusters.other[modelled]])
+    return variance + outer_products(ends, np.column_stack([rooted, -rooted]), players)
 
 
 def overdispersion(tables: Tables, strengths: Vector, ranks: Ranks) -> float:
@@ -116,21 +116,21 @@ def _clusters(parts: Sequence[Tables], strengths: Vector, ranks: Ranks) -> _Clus
         weights = np.where(alone, np.sqrt(tables.counts), tables.counts)
         scores = np.zeros(tables.players.shape)
         for pair in comparisons(tables, ranks):
-            one, other = (tables.players[pair.rows, seat] for seat in (pair.seat, pair.other_seat))
-            expected = expected_results(strengths[one] - strengths[other])
+            first, other = (tables.players[pair.rows, seat] for seat in (pair.seat, pair.other_seat))
+            expected = expected_results(strengths[first] - strengths[other])
             scores[pair.rows, pair.seat] += pair.results - expected
             scores[pair.rows, pair.other_seat] -= pair.results - expected
             curvature = tables.counts[pair.rows] * expected * (1 - expected) * table_factor(tables.seats, ranks)
-            pairs.append((cluster[pair.rows], one, other, curvature))
+            pairs.append((cluster[pair.rows], first, other, curvature))
         scores *= weights[:, None]
         single, together = np.flatnonzero(alone), np.flatnonzero(~alone)
         scored.append(_Alike(cluster[single], tables.players[single], scores[single]))
         where = np.repeat(cluster[together], tables.seats)
         grouped.append((where, tables.players[together].ravel(), scores[together].ravel()))
-    cluster, one, other, curvature = (np.concatenate(column) for column in zip(*pairs, strict=True))
+    cluster, first, other, curvature = (np.concatenate(column) for column in zip(*pairs, strict=True))
     where, who, score = (np.concatenate(column) for column in zip(*grouped, strict=True))
     scored += _summed(where, who, score, len(strengths))
-    return _Clusters(scored, np.arange(count) < groups, cluster, one, other, curvature)
+    return _Clusters(scored, np.arange(count) < groups, cluster, first, other, curvature)
 
 
 def _summed(where: Ints, who: Ints, score: Vector, players: int) -> Iterator[_Alike]:
@@ -160,9 +160,9 @@ def _order(keys: Ints) -> Ints:
 
 def _new(ascending: Ints) -> Bools:
     """Say whether each number differs from the one before it."""
-    found = np.ones(len(ascending), bool)
-    found[1:] = ascending[1:] != ascending[:-1]
-    return found
+    is_new = np.ones(len(ascending), bool)
+    is_new[1:] = ascending[1:] != ascending[:-1]
+    return is_new
 
 
 ESTABLISHED_GAMES = 50

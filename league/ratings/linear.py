@@ -68,13 +68,13 @@ class Cholesky:
 
     def solve(self, right: Matrix) -> Matrix:
         """Return the solution for a right side of shape (n,) or (n, columns)."""
-        found = right.astype(np.float64)
+        solution = right.astype(np.float64)
         blocks = [(BLOCK * place, BLOCK * place + len(corner), corner) for place, corner in enumerate(self.corners)]
         for start, end, corner in blocks:
-            found[start:end] = corner.T @ (found[start:end] - self.upper[:start, start:end].T @ found[:start])
+            solution[start:end] = corner.T @ (solution[start:end] - self.upper[:start, start:end].T @ solution[:start])
         for start, end, corner in reversed(blocks):
-            found[start:end] = corner @ (found[start:end] - self.upper[start:end, end:] @ found[end:])
-        return found
+            solution[start:end] = corner @ (solution[start:end] - self.upper[start:end, end:] @ solution[end:])
+        return solution
 
     def inverse(self) -> Matrix:
         """Return the inverse of `upper`, which times its transpose is the inverse of the matrix."""
@@ -86,11 +86,11 @@ def _inverse(upper: Matrix, corners: Sequence[Matrix]) -> Matrix:
         return corners[0]
     half = len(corners) // 2
     cut = BLOCK * half
-    found = np.zeros(upper.shape)
-    found[:cut, :cut] = head = _inverse(upper[:cut, :cut], corners[:half])
-    found[cut:, cut:] = tail = _inverse(upper[cut:, cut:], corners[half:])
-    found[:cut, cut:] = head @ (upper[:cut, cut:] @ -tail)
-    return found
+    inverse = np.zeros(upper.shape)
+    inverse[:cut, :cut] = head = _inverse(upper[:cut, :cut], corners[:half])
+    inverse[cut:, cut:] = tail = _inverse(upper[cut:, cut:], corners[half:])
+    inverse[:cut, cut:] = head @ (upper[:cut, cut:] @ -tail)
+    return inverse
 
 
 def outer_products(places: Ints, values: Vector, size: int) -> Matrix:
@@ -104,7 +104,7 @@ def outer_products(places: Ints, values: Vector, size: int) -> Matrix:
     step = max(1, CHUNK // length**2)
     for start in range(0, len(places) if length > 1 else 0, step):
         where, what = (np.ascontiguousarray(array[start : start + step].T) for array in (places, values))
-        pairs = [(where[:one], where[one], what[:one] * what[one]) for one in range(1, length)]
+        pairs = [(where[:index], where[index], what[:index] * what[index]) for index in range(1, length)]
         keys = np.concatenate([(np.minimum(a, b) * size + np.maximum(a, b)).ravel() for a, b, _ in pairs])
         products = np.concatenate([product.ravel() for _, _, product in pairs])
         total += np.bincount(keys, products, minlength=size * size)
@@ -143,24 +143,24 @@ class NoMaximum(Exception):
 
 def maximum(function: Concave, start: Vector) -> Vector:
     """Return the point at which the function is largest. Raises NoMaximum."""
-    found = start.copy()
+    point = start.copy()
     factor: Cholesky | None = None
-    for _ in range(MOST_STEPS if len(found) else 0):
+    for _ in range(MOST_STEPS if len(point) else 0):
         if factor is None:
             try:
-                factor = Cholesky.of(function.curvature(found))
+                factor = Cholesky.of(function.curvature(point))
             except LinAlgError as error:
                 raise NoMaximum from error
-        step = factor.solve(function.gradient(found))
+        step = factor.solve(function.gradient(point))
         longest = float(np.max(np.abs(step)))
-        found += step * min(1.0, LONGEST_STEP / max(longest, 1e-300))
+        point += step * min(1.0, LONGEST_STEP / max(longest, 1e-300))
         if longest < CONVERGED:
-            return found
+            return point
         if longest > NEAR:
             factor = None
-    if len(found):
+    if len(point):
         raise NoMaximum
-    return found
+    return point
 
 
 # Restricts linear algebra to one thread.

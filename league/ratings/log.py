@@ -133,9 +133,9 @@ def _distinct(columns: Sequence[Ints], bases: Sequence[int]) -> tuple[list[Ints]
     """Return the distinct rows in ascending order, by columns, and their counts. Values are below a column's base."""
     packing = _packing(bases)
     keys = [_packed(columns[start:end], bases[start:end]) for start, end in packing]
-    found, counts = _distinct_key(keys[0], bases) if len(keys) == 1 else _distinct_keys(keys)
+    unique, counts = _distinct_key(keys[0], bases) if len(keys) == 1 else _distinct_keys(keys)
     rows: list[Ints] = []
-    for key, (start, end) in zip(found, packing, strict=True):
+    for key, (start, end) in zip(unique, packing, strict=True):
         left, unpacked = key, []
         for base in reversed(bases[start:end]):
             left, digit = np.divmod(left, base)
@@ -168,10 +168,10 @@ def _packed(columns: Sequence[Ints], bases: Sequence[int]) -> Ints:
 def _distinct_key(key: Ints, bases: Sequence[int]) -> tuple[list[Ints], Ints]:
     if are_dense(key, math.prod(bases)):
         occurrences = np.bincount(key)
-        found = np.flatnonzero(occurrences)
-        return [found], occurrences[found]
-    found, counts = np.unique(key, return_counts=True)
-    return [found], counts
+        unique = np.flatnonzero(occurrences)
+        return [unique], occurrences[unique]
+    unique, counts = np.unique(key, return_counts=True)
+    return [unique], counts
 
 
 def _distinct_keys(keys: Sequence[Ints]) -> tuple[list[Ints], Ints]:

@@ -53,7 +53,7 @@ def plackett_luce(parts: Sequence[Tables], ranks: Ranks, beliefs: Beliefs, start
                 weights = (counts * weight).astype(np.float64)
                 by_size.setdefault(len(columns), []).append(_Choices(players[:, columns], weights))
     choices = [
-        _Choices(np.concatenate([one.sets for one in same]), np.concatenate([one.weights for one in same]))
+        _Choices(np.concatenate([group.sets for group in same]), np.concatenate([group.weights for group in same]))
         for _, same in sorted(by_size.items())
     ]
     return maximum(_Series(chosen, choices, beliefs), start)
@@ -73,20 +73,20 @@ class _Series:
 
     def curvature(self, strengths: Vector) -> Matrix:
         """Return the curvature, as `league.ratings.linear` requires it."""
-        found: Matrix = np.diag(self._expected(strengths))
+        matrix: Matrix = np.diag(self._expected(strengths))
         for some in self.choices:
             rooted = np.sqrt(some.weights)[:, None] * some.shares(strengths)
-            found -= outer_products(some.sets, rooted, len(strengths))
-        self.beliefs.add_precision(found)
-        return found
+            matrix -= outer_products(some.sets, rooted, len(strengths))
+        self.beliefs.add_precision(matrix)
+        return matrix
 
     def _expected(self, strengths: Vector) -> Vector:
         """Return the expected number of times that each player is chosen, (players,)."""
-        found = np.zeros(len(strengths))
+        expected = np.zeros(len(strengths))
         for some in self.choices:
             weighted = some.weights[:, None] * some.shares(strengths)
-            found += np.bincount(some.sets.ravel(), weighted.ravel(), minlength=len(strengths))
-        return found
+            expected += np.bincount(some.sets.ravel(), weighted.ravel(), minlength=len(strengths))
+        return expected
 
 
 def _patterns(tables: Tables) -> Iterator[tuple[Ints, Ints, Ints]]:

@@ -106,10 +106,10 @@ class Beliefs:
     def gradient(self, strengths: Vector) -> Vector:
         """Return the gradient of the log density, one entry per player."""
         apart = self.links * (strengths[self.children] - strengths[self.parents])
-        found = self.pull - self.own * strengths
-        np.subtract.at(found, self.children, apart)
-        np.add.at(found, self.parents, apart)
-        return found
+        slopes = self.pull - self.own * strengths
+        np.subtract.at(slopes, self.children, apart)
+        np.add.at(slopes, self.parents, apart)
+        return slopes
 
     def add_precision(self, matrix: Matrix) -> None:
         """Add the negative Hessian to the upper triangle of a (players, players) matrix.
@@ -117,8 +117,8 @@ class Beliefs:
         If no prior fixes the level of the field, the matrix of ones is added: it fixes the mean and nothing else.
         """
         np.einsum("ii->i", matrix)[:] += self.own
-        for one in (self.children, self.parents):
-            np.add.at(matrix, (one, one), self.links)
+        for ends in (self.children, self.parents):
+            np.add.at(matrix, (ends, ends), self.links)
         low, high = np.minimum(self.children, self.parents), np.maximum(self.children, self.parents)
         np.subtract.at(matrix, (low, high), self.links)
         if not self.anchored:

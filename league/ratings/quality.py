@@ -113,7 +113,7 @@ class SeatEffect:
 
 def seat_effects(parts: Sequence[Tables], ranks: Ranks, beliefs: Beliefs, strengths: Vector) -> tuple[SeatEffect, ...]:
     """Return the seats' effects for each table size, omitted where the games do not determine strengths and seats."""
-    found = []
+    values = []
     for tables in parts:
         model = _Seated.of(tables, ranks, beliefs)
         try:
@@ -123,8 +123,8 @@ def seat_effects(parts: Sequence[Tables], ranks: Ranks, beliefs: Beliefs, streng
         factor = overdispersion(tables, strengths, ranks)
         worth = ELO_PER_NAT * fitted[-tables.seats :]
         errors = ELO_PER_NAT * np.sqrt(factor * model.seat_variances(fitted))
-        found.append(SeatEffect(tables.seats, int(tables.counts.sum()), tuple(worth.tolist()), tuple(errors.tolist())))
-    return tuple(found)
+        values.append(SeatEffect(tables.seats, int(tables.counts.sum()), tuple(worth.tolist()), tuple(errors.tolist())))
+    return tuple(values)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,20 +161,20 @@ class _Seated:
         """Return the gradient, as `league.ratings.linear` requires it."""
         players = len(both) - self.seats
         surplus = self.counts * (self.results - self.expected(both))
-        found: Vector = np.zeros(len(both))
-        found += np.bincount(self.terms.ravel(), np.outer(surplus, SIGNS).ravel(), minlength=len(both))
-        found[:players] += self.beliefs.gradient(both[:players])
-        found[players:] -= SEAT_PRECISION * both[players:]
-        return found
+        slopes: Vector = np.zeros(len(both))
+        slopes += np.bincount(self.terms.ravel(), np.outer(surplus, SIGNS).ravel(), minlength=len(both))
+        slopes[:players] += self.beliefs.gradient(both[:players])
+        slopes[players:] -= SEAT_PRECISION * both[players:]
+        return slopes
 
     def curvature(self, both: Vector) -> Matrix:
         """Return the curvature, as `league.ratings.linear` requires it."""
         players = len(both) - self.seats
         expected = self.expected(both)
-        found = outer_products(self.terms, np.outer(np.sqrt(self.counts * expected * (1 - expected)), SIGNS), len(both))
-        self.beliefs.add_precision(found[:players, :players])
-        found[players:, players:] += SEAT_PRECISION * np.eye(self.seats)
-        return found
+        curve = outer_products(self.terms, np.outer(np.sqrt(self.counts * expected * (1 - expected)), SIGNS), len(both))
+        self.beliefs.add_precision(curve[:players, :players])
+        curve[players:, players:] += SEAT_PRECISION * np.eye(self.seats)
+        return curve
 
     def seat_variances(self, both: Vector) -> Vector:
         """Return the variances, (seats,), of each seat's distance to the mean of the seats."""

@@ -180,11 +180,11 @@ def _places(members: Ints, elo: Vector, spread: Spread, sha256: str) -> dict[int
         return {}
     down = members[np.argsort(-np.round(elo[members], LAST_DIGIT), kind="stable")]  # in the order of `by_rating`
     factor = spread.factor[down]
-    found = places_of(elo[down], factor, sha256, ELO_PER_NAT)
+    placed = places_of(elo[down], factor, sha256, ELO_PER_NAT)
     apart = factor[:-1] - factor[1:]
     errors = ELO_PER_NAT * np.sqrt(np.einsum("ij,ij->i", apart, apart))
     gaps = [*zip((elo[down[:-1]] - elo[down[1:]]).tolist(), errors.tolist(), strict=True), (None, None)]
-    places = zip(down.tolist(), found.rank.tolist(), found.low.tolist(), found.high.tolist(), gaps, strict=True)
+    places = zip(down.tolist(), placed.rank.tolist(), placed.low.tolist(), placed.high.tolist(), gaps, strict=True)
     return {member: Place(rank, low, high, *gap) for member, rank, low, high, gap in places}
 
 
@@ -247,9 +247,9 @@ def performances(
     if not known.keys() & set(there):
         among = [place[player] for player in there]
         origin, apart = float(np.mean(table.strengths[among])), factor[among].mean(axis=0)
-    found = {}
+    estimates = {}
     for player in set(log.players) - set(there):
         own = place[player]
         elo = config.centre_elo + ELO_PER_NAT * (float(table.strengths[own]) - origin)
-        found[player] = Performance(elo, ELO_PER_NAT * math.dist(factor[own], apart))
-    return found
+        estimates[player] = Performance(elo, ELO_PER_NAT * math.dist(factor[own], apart))
+    return estimates

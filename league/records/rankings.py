@@ -185,12 +185,12 @@ def sentences(fit: Mapping[str, Any], seats: Sequence[Mapping[str, Any]]) -> lis
     """Return the sentences about the fit and the seats. `fit` and `seats` are in the form of
     `league.ratings.quality.Fit` and `league.ratings.quality.SeatEffect`.
     """
-    said = []
+    lines = []
     if fit["chi2_per_dof"] is not None:
-        said.append(f"Fit: chi-squared {fit['chi2_per_dof']:.2f} per degree of freedom ({fit['degrees']}).")
+        lines.append(f"Fit: chi-squared {fit['chi2_per_dof']:.2f} per degree of freedom ({fit['degrees']}).")
     if fit["cyclic_share"] is not None:
-        said.append(f"Cycles: {100 * fit['cyclic_share']:.1f} % of {fit['triads']} triads.")
+        lines.append(f"Cycles: {100 * fit['cyclic_share']:.1f} % of {fit['triads']} triads.")
     for effect in seats:
         worths = (f"{elo:+.0f} ± {NORMAL_95 * se:.0f}" for elo, se in zip(effect["elo"], effect["se_elo"], strict=True))
-        said.append(f"Seats at tables of {effect['seats']}, in Elo: {', '.join(worths)}.")
-    return said
+        lines.append(f"Seats at tables of {effect['seats']}, in Elo: {', '.join(worths)}.")
+    return lines

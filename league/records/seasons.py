@@ -74,10 +74,10 @@ class Forecast(Record):
         """The forecast's assumptions in a sentence."""
         measured, rate = self.series_measured, self.evaluation_matches_a_minute
         how = _("measured with %(n)s series", n=measured) if measured else _("an estimate: nothing was played")
-        beside = _(", %(rate)s in evaluations", rate=f"{rate:.0f}") if rate else ""
-        said = _("%(bots)s bots; %(slots)s at a time; %(rate)s matches a minute in the ladder%(beside)s (%(how)s)")
+        elsewhere = _(", %(rate)s in evaluations", rate=f"{rate:.0f}") if rate else ""
+        sentence = _("%(bots)s bots; %(slots)s at a time; %(rate)s matches a minute in the ladder%(beside)s (%(how)s)")
         known = {"bots": self.bots, "slots": self.slots, "rate": f"{self.matches_a_minute:.0f}"}
-        return said % {**known, "beside": beside, "how": how}
+        return sentence % {**known, "beside": elsewhere, "how": how}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +116,8 @@ _ONLY_SENT = frozenset({"default", "minimum", "maximum", "minItems", "maxItems",
 
 def _as_stored(schema: dict[str, Any]) -> None:
     """Remove the parts of a schema that apply to settings only when they are sent."""
-    for told in schema["properties"].values():
-        kinds = (told, *told.get("anyOf", ()))
+    for setting in schema["properties"].values():
+        kinds = (setting, *setting.get("anyOf", ()))
         for kind in (*kinds, *(kind["items"] for kind in kinds if "items" in kind)):
             for word in _ONLY_SENT & kind.keys():
                 del kind[word]

@@ -337,20 +337,20 @@ def _evaluation_pairings(page: _Page) -> list[Row]:
     of = dict(page.read(statement, Meeting.id))
     large = page.session.get_one(Season, page.scope.season_id).seats > 2
     rows = []
-    for one in sorted(drawn(page.session, with_players(col(Meeting.id).in_(of))), key=lambda one: one.id):
-        points = (None, None) if one.points is None else (*one.points, 0.0)
+    for meeting in sorted(drawn(page.session, with_players(col(Meeting.id).in_(of))), key=lambda meeting: meeting.id):
+        points = (None, None) if meeting.points is None else (*meeting.points, 0.0)
         row: Row = {
-            "pairing_id": one.id,
-            "evaluation_id": of[one.id],
-            "round": one.round,
-            "board": one.board,
-            "first_id": one.players[0],
-            "second_id": (*one.players, None)[1],
+            "pairing_id": meeting.id,
+            "evaluation_id": of[meeting.id],
+            "round": meeting.round,
+            "board": meeting.board,
+            "first_id": meeting.players[0],
+            "second_id": (*meeting.players, None)[1],
             "first_points": points[0],
             "second_points": points[1],
         }
         if large:
-            row |= {"players": _cell([*one.players]), "points": _cell(one.points and [*one.points])}
+            row |= {"players": _cell([*meeting.players]), "points": _cell(meeting.points and [*meeting.points])}
         rows.append(row)
     return rows
 
@@ -364,7 +364,7 @@ def _of_scope(page: _Page) -> list[ColumnElement[bool]]:
 
 def _matches(page: _Page) -> list[Row]:
     matches = page.read(_shown(page, Match), Match.id)
-    rulings = page.session.exec(select(VoidedMatch).where(col(VoidedMatch.match_id).in_([one.id for one in matches])))
+    rulings = page.session.exec(select(VoidedMatch).where(col(VoidedMatch.match_id).in_([row.id for row in matches])))
     rejudged = {ruling.match_id: ruling.rejudged_id for ruling in rulings}
     known = bearings(page.session, matches)
     untold = withheld(page.session, matches)
@@ -456,7 +456,7 @@ def _series(page: _Page) -> list[Row]:
     machines = machine_numbers(page.session, {row.worker for row in series})
     met = select(Meeting.id, Contest).join(Contest, col(Contest.id) == Meeting.contest_id)
     met = met.where(col(Meeting.id).in_({row.meeting_id for row in series}))
-    of = {(meeting_id, one.kind): one.public_id for meeting_id, one in page.session.exec(met)}
+    of = {(meeting_id, contest.kind): contest.public_id for meeting_id, contest in page.session.exec(met)}
     return [
         {
             "series_id": row.id,

@@ -180,7 +180,7 @@ def back_up(settings: Settings, folder: Path, progress: Progress = lambda *_: No
             shutil.rmtree(left)
         partial = Path(tempfile.mkdtemp(prefix=PARTIAL, dir=folder))
         try:
-            source, schema, held = _snapshot(settings, partial / DATABASE_FILE)
+            source, schema, contents = _snapshot(settings, partial / DATABASE_FILE)
             names = named_blobs(partial / DATABASE_FILE)
             store = Blobs((folder / BLOBS_FOLDER).absolute().as_uri())
             lost = copy_blobs(Blobs(settings.blobs), store, names, progress)
@@ -190,7 +190,7 @@ def back_up(settings: Settings, folder: Path, progress: Progress = lambda *_: No
                 source=source,
                 revision=schema,
                 database_sha256=file_sha256(partial / DATABASE_FILE),
-                tables=held,
+                tables=contents,
                 blobs=len(names),
                 blobs_sha256=names_sha256(names),
                 missing=sorted(lost),
@@ -211,8 +211,8 @@ def prune(folder: Path, keep: int) -> Pruned:
     that was complete when made.
     """
     with _alone(folder):
-        found, unreadable = backups(folder)
-        gone, kept = found[:-keep], found[-keep:]
+        readable, unreadable = backups(folder)
+        gone, kept = readable[:-keep], readable[-keep:]
         spared = _last_whole(gone, kept)
         for old in gone:
             if old is not spared:
@@ -225,13 +225,13 @@ def prune(folder: Path, keep: int) -> Pruned:
 
 def backups(folder: Path) -> tuple[list[Backup], dict[Path, str]]:
     """Return the complete back-ups in a folder, the oldest first, and the reason for each one that cannot be read."""
-    found, unreadable = [], {}
+    readable, unreadable = [], {}
     for path in _complete(folder):
         try:
-            found.append(read_backup(path))
+            readable.append(read_backup(path))
         except BadBackup as error:
             unreadable[path] = str(error)
-    return found, unreadable
+    return readable, unreadable
 
 
 def read_backup(path: Path) -> Backup:
@@ -244,8 +244,8 @@ def read_backup(path: Path) -> Backup:
     try:
         read = (path / MANIFEST).read_bytes()
         stored = json.loads(read)
-        held = {name: TableSum(**found) for name, found in stored.pop("tables").items()}
-        manifest = Manifest(tables=held, **stored)
+        contents = {name: TableSum(**values) for name, values in stored.pop("tables").items()}
+        manifest = Manifest(tables=contents, **stored)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise BadBackup(f"{path / MANIFEST} is not a manifest: {error}.") from error
     if manifest.format != FORMAT:
@@ -266,8 +266,8 @@ def must_be_signed(settings: Settings, backup: Backup, unsigned: bool = False) -
 
 def _complete(folder: Path) -> list[Path]:
     """Return the folders of finished back-ups, the oldest first."""
-    found = (path.parent for path in folder.glob(f"*/{MANIFEST}"))
-    return sorted(path for path in found if not path.name.startswith(PARTIAL))
+    folders = (path.parent for path in folder.glob(f"*/{MANIFEST}"))
+    return sorted(path for path in folders if not path.name.startswith(PARTIAL))
 
 
 def _last_whole(gone: Sequence[Backup], kept: Sequence[Backup]) -> Backup | None:
@@ -292,15 +292,15 @@ def _snapshot(settings: Settings, file: Path) -> tuple[str, str, dict[str, Table
     """Write the present database to an SQLite file. Return its kind, its revision, and the digests of its tables."""
     with closing(Database(settings)) as database:
         must_fit(database.engine, SchemaAge.OLDER)
-        found = revision(database.engine)
-        assert found is not None
+        version = revision(database.engine)
+        assert version is not None
         if database.engine.dialect.name != "sqlite":
-            return database.engine.dialect.name, found, _convert(database.engine, found, file)
+            return database.engine.dialect.name, version, _convert(database.engine, version, file)
         with database.engine.connect() as connection, closing(sqlite3.connect(file)) as target:
             source = cast("sqlite3.Connection", connection.connection.driver_connection)
             source.backup(target)  # in one step, so that no later write gets in
         into_one_file(file)
-        return "sqlite", found, sums(file)
+        return "sqlite", version, sums(file)
 
 
 def _convert(engine: Engine, wanted: str, file: Path) -> dict[str, TableSum]:
@@ -309,13 +309,13 @@ def _convert(engine: Engine, wanted: str, file: Path) -> dict[str, TableSum]:
         with made.engine.begin() as target:
             command.upgrade(migration_config(target), wanted)
         with made.engine.begin() as target:
-            held = {table.name: table_sum(source, table, target) for table in tables(made.engine)}
+            contents = {table.name: table_sum(source, table, target) for table in tables(made.engine)}
         if source.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar_one() != wanted:  # noqa: S608
             raise BadBackup("The database was migrated during the copy: try again.")
     into_one_file(file)
-    if sums(file) != held:
+    if sums(file) != contents:
         raise BadBackup("The copy differs from the original. This is a bug in Deadheat; please report it.")
-    return held
+    return contents
 
 
 def broken_record(file: Path) -> int | None:
@@ -329,11 +329,11 @@ def broken_record(file: Path) -> int | None:
 
 def named_blobs(file: Path) -> list[str]:
     """Return all blobs that a back-up's database names, sorted."""
-    found: set[str] = set()
+    blobs: set[str] = set()
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
         for table, column in _naming(connection):
-            found.update(row[0] for row in connection.execute(f"SELECT DISTINCT {column} FROM {table}"))  # noqa: S608
-    return sorted(name for name in found if name)
+            blobs.update(row[0] for row in connection.execute(f"SELECT DISTINCT {column} FROM {table}"))  # noqa: S608
+    return sorted(name for name in blobs if name)
 
 
 def _naming(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
@@ -345,14 +345,14 @@ def _naming(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
 
 def owners(file: Path, names: Collection[str]) -> dict[str, str]:
     """Return, for each of these blobs in a back-up's database, one thing to which it belongs."""
-    found: dict[str, str] = {}
+    named: dict[str, str] = {}
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
         for table, column in _naming(connection):
             word = f"{column.removesuffix('_sha256')} of {table.replace('_', ' ')}"
             for number, name in connection.execute(f"SELECT id, {column} FROM {table} ORDER BY id"):  # noqa: S608
                 if name in names:
-                    found.setdefault(name, f"{word} {number}")
-    return found
+                    named.setdefault(name, f"{word} {number}")
+    return named
 
 
 def copy_blobs(source: Blobs, target: Blobs | None, names: Sequence[str], progress: Progress) -> dict[str, str]:
@@ -361,7 +361,7 @@ def copy_blobs(source: Blobs, target: Blobs | None, names: Sequence[str], progre
     `target` None: check only. Raises BlobsAway.
     """
 
-    def one(name: str) -> str:
+    def copy(name: str) -> str:
         try:
             if target is None:
                 source.verify(name)
@@ -373,7 +373,7 @@ def copy_blobs(source: Blobs, target: Blobs | None, names: Sequence[str], progre
 
     lost = {}
     with ThreadPoolExecutor(COPIERS, thread_name_prefix="blobs") as pool:
-        for done, (name, why) in enumerate(zip(names, pool.map(one, names), strict=True), 1):
+        for done, (name, why) in enumerate(zip(names, pool.map(copy, names), strict=True), 1):
             progress(done, len(names))
             if why:
                 lost[name] = why

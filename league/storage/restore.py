@@ -252,10 +252,10 @@ def _must_hold(target: Connection, restored: Sequence[Table], backup: Backup) ->
 def _replay_some(store: Blobs, file: Path) -> tuple[int, list[str]]:
     """Re-simulate a few transcripts from the league's whole life. Return their number, and which end differently."""
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
-        found = connection.execute(
+        rows = connection.execute(
             "SELECT id, transcript_sha256 FROM match WHERE transcript_sha256 <> '' ORDER BY id"
         ).fetchall()
-    chosen = found[:: max(1, len(found) // SAMPLE)][:SAMPLE]
+    chosen = rows[:: max(1, len(rows) // SAMPLE)][:SAMPLE]
     replayed, unlike = 0, []
     for match_id, name in chosen:
         try:

@@ -43,7 +43,7 @@ class SchemaAge(StrEnum):
 class WrongSchema(Exception):
     """The database's schema is not this version's; the text is for the operator."""
 
-    def __init__(self, found: str | None, age: SchemaAge) -> None:
+    def __init__(self, version: str | None, age: SchemaAge) -> None:
         own = newest_revision()
         if age is SchemaAge.NEWER:
             cure = f"a newer Deadheat made it, and this one knows at most {own}: install that version here"
@@ -52,7 +52,7 @@ class WrongSchema(Exception):
             cure += f"{FIRST_RELEASE}, in a copy of this repository), then with this version"
         else:
             cure = f"this version needs {own}: run `deadheat migrate`"
-        super().__init__(f"The database has {f'schema {found}' if found else 'no schema yet'}; {cure}.")
+        super().__init__(f"The database has {f'schema {version}' if version else 'no schema yet'}; {cure}.")
         self.age = age
 
 
@@ -71,31 +71,31 @@ def revision(engine: Engine) -> str | None:
     """Return the schema that a database has, or None."""
     with engine.connect() as connection:
         try:
-            found: str | None = connection.execute(FOUND).scalar()
+            version: str | None = connection.execute(FOUND).scalar()
         except DBAPIError:
             connection.rollback()
             if inspect(connection).has_table(VERSION_TABLE):
                 raise
             return None
         connection.commit()  # keeps prepared statements, as in `league.database`
-        return found
+        return version
 
 
-def age_of(found: str | None) -> SchemaAge:
+def age_of(version: str | None) -> SchemaAge:
     """Say how a schema compares with this version's."""
-    if found is None:
+    if version is None:
         return SchemaAge.NONE
-    if found not in revisions():
-        return SchemaAge.UNRELEASED if found < revisions()[0] else SchemaAge.NEWER
-    return SchemaAge.CURRENT if found == newest_revision() else SchemaAge.OLDER
+    if version not in revisions():
+        return SchemaAge.UNRELEASED if version < revisions()[0] else SchemaAge.NEWER
+    return SchemaAge.CURRENT if version == newest_revision() else SchemaAge.OLDER
 
 
 def must_fit(engine: Engine, *allowed: SchemaAge) -> None:
     """Raise WrongSchema unless the schema is this version's, or of an age that is also `allowed`."""
-    found = revision(engine)
-    age = age_of(found)
+    version = revision(engine)
+    age = age_of(version)
     if age not in (SchemaAge.CURRENT, *allowed):
-        raise WrongSchema(found, age)
+        raise WrongSchema(version, age)
 
 
 def hold_schema(session: Session) -> None:
@@ -104,9 +104,9 @@ def hold_schema(session: Session) -> None:
     """
     if session.get_bind().dialect.name == "postgresql":
         session.connection().execute(text(f"SELECT pg_advisory_xact_lock_shared({MIGRATION_LOCK})"))
-    found: str | None = session.connection().execute(FOUND).scalar()
-    if found != newest_revision():
-        raise WrongSchema(found, age_of(found))
+    version: str | None = session.connection().execute(FOUND).scalar()
+    if version != newest_revision():
+        raise WrongSchema(version, age_of(version))
 
 
 def migration_config(connection: Connection) -> Config:

@@ -72,9 +72,9 @@ class Season(Terms, Staged, table=True):
         *(check for term in TERMS.values() for check in _bounds(term)),
         CheckConstraint("opens_at IS NULL OR closes_at IS NULL OR opens_at < closes_at", name="dates"),
         *(
-            CheckConstraint(f"{one} IS NULL OR {other} IS NULL OR {one} < {other}", name=f"{one}_{other}")
-            for one, other in combinations(DATES, 2)
-            if (one, other) != ("opens_at", "closes_at")
+            CheckConstraint(f"{date} IS NULL OR {other} IS NULL OR {date} < {other}", name=f"{date}_{other}")
+            for date, other in combinations(DATES, 2)
+            if (date, other) != ("opens_at", "closes_at")
         ),
     )
 

@@ -121,10 +121,10 @@ def _of_times(transcript: Transcript, match: MatchDetail) -> Iterator[str]:
         key: (max(limits_ns), len(own_ns), sum(own_ns) // len(own_ns), max(own_ns))
         for key, (own_ns, limits_ns) in own_times(transcript).items()
     }
-    told = {(one.seat, one.command): (one.limit_ns, one.prompts, one.mean_ns, one.worst_ns) for one in match.latencies}
-    for seat, command in sorted(recorded.keys() | told.keys()):
+    shown = {(row.seat, row.command): (row.limit_ns, row.prompts, row.mean_ns, row.worst_ns) for row in match.latencies}
+    for seat, command in sorted(recorded.keys() | shown.keys()):
         what = f"record of seat {seat_number(seat)}'s own times at {command[:20]} (limit, number, mean, longest)"
-        yield from _differ(what, recorded.get((seat, command)), told.get((seat, command)))
+        yield from _differ(what, recorded.get((seat, command)), shown.get((seat, command)))
 
 
 def _of_attempts(transcript: Transcript, match: MatchDetail) -> Iterator[str]:
@@ -162,11 +162,11 @@ def _of_result(transcript: Transcript, result: AttemptView) -> Iterator[str]:
     timeouts = [prompt for prompt in transcript.prompts() if prompt.reply.fault is Fault.TIMEOUT]
     if any(prompt.reply.evidence is None for prompt in timeouts):
         return  # it is older than evidence beside replies
-    recorded = sorted(map(_timeout, timeouts), key=lambda one: str(one["seat"]))
-    told = sorted(result.evidence.get("timeouts", []), key=lambda one: str(one.get("seat")))
-    pairs = zip(recorded, told, strict=False)
-    if len(told) != len(recorded) or any(
-        one.get(name, value) != value for all_, one in pairs for name, value in all_.items()
+    recorded = sorted(map(_timeout, timeouts), key=lambda timeout: str(timeout["seat"]))
+    reported = sorted(result.evidence.get("timeouts", []), key=lambda timeout: str(timeout.get("seat")))
+    pairs = zip(recorded, reported, strict=False)
+    if len(reported) != len(recorded) or any(
+        its.get(name, value) != value for all_, its in pairs for name, value in all_.items()
     ):
         yield "the ledger's evidence of its timeouts is not the transcript's"
 

@@ -133,8 +133,8 @@ def _differences(where: str, stored: Any, made: Any) -> Iterator[str]:
         for key in sorted((stored.keys() | made.keys()) - NAMES):
             yield from _differences(f"{where}.{key}" if where else key, stored.get(key), made.get(key))
     elif isinstance(stored, list | tuple) and isinstance(made, list | tuple):
-        for number, (one, other) in enumerate(zip_longest(stored, made)):
-            yield from _differences(f"{where}[{number}]", one, other)
+        for number, (value, other) in enumerate(zip_longest(stored, made)):
+            yield from _differences(f"{where}[{number}]", value, other)
     elif not _same(stored, made):
         yield f"{where} is stored as {_short(stored)}, but the log gives {_short(made)}."
 

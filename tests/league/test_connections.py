@@ -30,7 +30,7 @@ def test_the_time_is_asked_before_a_session_and_not_on_a_second_connection_besid
     clock = worker._surroundings.clock
     assert isinstance(clock, ServerClock)
     for _ in range(3):
-        clock._told_at -= 1.5 * database_module.ASK_CLOCK_SECONDS
+        clock._read_at -= 1.5 * database_module.ASK_CLOCK_SECONDS
         with worker.transaction() as session:
             assert worker.engine.pool.checkedout() == 0  # type: ignore[attr-defined]
             session.connection()

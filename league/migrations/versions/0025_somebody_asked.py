@@ -37,8 +37,8 @@ def upgrade() -> None:
         " CONSTRAINT ck_match_asked CHECK (asked IN ('public', 'private'))"
         " CONSTRAINT ck_match_asked_rated CHECK (asked IS NULL OR NOT rated)"
     )
-    asked = sa.text("asked IS NOT NULL")
-    op.create_index("ix_match_asked", "match", ["season_id"], sqlite_where=asked, postgresql_where=asked)
+    condition = sa.text("asked IS NOT NULL")
+    op.create_index("ix_match_asked", "match", ["season_id"], sqlite_where=condition, postgresql_where=condition)
 
 
 def _edited(text: str) -> str:

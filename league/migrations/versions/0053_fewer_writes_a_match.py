@@ -44,5 +44,5 @@ def upgrade() -> None:
 
 
 def _without_seats(table: str, text: str) -> str:
-    (found,) = re.findall(SEATED.format(table), text)
-    return replaced(text, found, "")
+    (seats,) = re.findall(SEATED.format(table), text)
+    return replaced(text, seats, "")

@@ -67,7 +67,7 @@ def upgrade() -> None:
 def counted(connection: sa.Connection) -> dict[Any, dict[str, Any]]:
     """Return the rows by their keys."""
     machines = {name: number for number, name in connection.execute(sa.text("SELECT id, name FROM machine"))}
-    found: dict[Any, dict[str, Any]] = defaultdict(lambda: dict.fromkeys(FIGURES, 0) | {"counts": {}})
+    totals: dict[Any, dict[str, Any]] = defaultdict(lambda: dict.fromkeys(FIGURES, 0) | {"counts": {}})
     for row in _rows(connection):
         machine = machines.get((row.worker or "").rpartition(":")[0], 0)
         at = row.finished_at if row.finished_at.tzinfo else row.finished_at.replace(tzinfo=UTC)  # SQLite has no zones
@@ -78,16 +78,16 @@ def counted(connection: sa.Connection) -> dict[Any, dict[str, Any]]:
             values["given_back"] = row.evidence.get("past_deadline", 0) if played else 0
             values["void"] = int(not played and row.evidence.get("seat") is not None)
         for span, begins in ("hour", hour), ("day", hour.replace(hour=0)), ("season", ALWAYS):
-            one = found[span, begins, row.season_id, row.command or "", machine, False]
-            one["limit_ns"] = max(one["limit_ns"], values.get("limit_ns", 0))
+            total = totals[span, begins, row.season_id, row.command or "", machine, False]
+            total["limit_ns"] = max(total["limit_ns"], values.get("limit_ns", 0))
             for name in FIGURES[1:]:
-                one[name] += int(values.get(name, 0))
+                total[name] += int(values.get(name, 0))
     stored = sa.table("response_times", sa.column("season_id"), sa.column("command"), sa.column("counts", sa.JSON()))
     for season_id, command, counts in connection.execute(sa.select(*stored.columns)):
-        sums = found["season", ALWAYS, season_id, command, 0, False]["counts"]
+        sums = totals["season", ALWAYS, season_id, command, 0, False]["counts"]
         for place, count in counts.items():
             sums[place] = sums.get(place, 0) + count
-    return found
+    return totals
 
 
 def _rows(connection: sa.Connection) -> Iterator[Any]:

@@ -191,8 +191,8 @@ def _pages(table: sa.Table) -> Iterator[Sequence[Any]]:
 
 def _bots(versions: sa.Table, rows: Sequence[Any], *columns: str) -> dict[int, int]:
     wanted = {row[column] for row in rows for column in columns}
-    found = op.get_bind().execute(sa.select(versions.c.id, versions.c.bot_id).where(versions.c.id.in_(wanted)))
-    return {row.id: row.bot_id for row in found}
+    pairs = op.get_bind().execute(sa.select(versions.c.id, versions.c.bot_id).where(versions.c.id.in_(wanted)))
+    return {row.id: row.bot_id for row in pairs}
 
 
 def _insert(table: sa.Table, rows: list[dict[str, Any]]) -> None:

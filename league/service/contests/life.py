@@ -129,10 +129,10 @@ NEW = columns(col(Meeting.id), col(Meeting.round), col(Meeting.board)).where(
 
 
 def end(
-    session: Session, row: Contest, state: ContestState, reason: str, who: str = SYSTEM, *, told: bool = True
+    session: Session, row: Contest, state: ContestState, reason: str, who: str = SYSTEM, *, notify: bool = True
 ) -> bool:
     """End a contest, so that nothing more of it is played. Return False if it was over. The owners of a candidate are
-    told of a gate's verdict, and of a request's end unless not `told`.
+    told of a gate's verdict, and of a request's end unless not `notify`.
     """
     if not move(session, Contest, row.id, ContestState.RUNNING, state, reason=reason, ended_at=now(session)):
         return False
@@ -146,31 +146,31 @@ def end(
         for meeting in session.exec(select(Meeting).where(mine)):
             meeting.planned -= drop(col(Series.meeting_id) == meeting.id)
     session.flush()
-    data = {**policy.over(session, row, told), "reason": reason}
+    data = {**policy.over(session, row, notify), "reason": reason}
     if policy.word:
         record(session, who, f"{policy.word}-{state.value}", f"season/{row.season_id}", data)
     log.info("season %d: %s %d %s: %s", row.season_id, row.kind.value, row.public_id, state.value, reason)
     return True
 
 
-def _evaluation_over(_session: Session, row: Contest, _told: bool) -> dict[str, Any]:
+def _evaluation_over(_session: Session, row: Contest, _notify: bool) -> dict[str, Any]:
     return {"evaluation": row.id, "number": row.number, "name": row.name}
 
 
-def _gate_over(session: Session, row: Contest, _told: bool) -> dict[str, Any]:
+def _gate_over(session: Session, row: Contest, _notify: bool) -> dict[str, Any]:
     candidate, score = session.get_one(BotVersion, row.candidate_id), _score(session, row)
     notices.gate_decided(session, row, candidate)
     return {"bot": candidate.bot_id, "challenge": row.public_id, **score}
 
 
-def _request_over(session: Session, row: Contest, told: bool) -> dict[str, Any]:
-    if told:
+def _request_over(session: Session, row: Contest, notify: bool) -> dict[str, Any]:
+    if notify:
         candidate, opponent = session.exec(FIELD, params={"contest_id": row.id})
         notices.challenge_over(session, row, _score(session, row), candidate, opponent)
     return {}
 
 
-def _panel_over(session: Session, row: Contest, _told: bool) -> dict[str, Any]:
+def _panel_over(session: Session, row: Contest, _notify: bool) -> dict[str, Any]:
     candidate = session.get_one(BotVersion, row.candidate_id)
     points = {"points": row.result["points"], "minimum": row.terms["minimum"]}
     return {"bot": candidate.bot_id, "version": candidate.number, **points}
@@ -222,10 +222,10 @@ def end_all(session: Session, season_id: int, reason: str, *kinds: ContestKind, 
 
 def matches_of(session: Session, meeting_ids: Sequence[int]) -> Mapping[int | None, list[int]]:
     """Return the matches of each of these meetings, in their order."""
-    found = defaultdict[int | None, list[int]](list)
+    matches = defaultdict[int | None, list[int]](list)
     for meeting_id, match_id in session.connection().execute(MATCHES, {"meetings": meeting_ids}):
-        found[meeting_id].append(match_id)
-    return found
+        matches[meeting_id].append(match_id)
+    return matches
 
 
 MATCHES = (

@@ -188,14 +188,14 @@ def divisions(session: Session, season: Season) -> list[Division]:
     )
     entries = session.exec(seeded.order_by(col(Entry.division), col(Entry.finals_seed))).all()
     everything = _played(session, season.id)
-    found = []
+    listed = []
     for number, qualified in groupby(entries, itemgetter(0)):
         there = [(version, is_there) for _, version, is_there in qualified]
         field = [version for version, is_there in there if is_there]
         if len(field) >= season.seats:
             theirs = [series for series in everything if not series.versions.isdisjoint(field)]
-            found.append(Division(number, finals_form(season, len(there)), field, theirs))
-    return found
+            listed.append(Division(number, finals_form(season, len(there)), field, theirs))
+    return listed
 
 
 def finals_form(season: Season, finalists: int) -> Form:
@@ -224,17 +224,17 @@ def _played(session: Session, season_id: int) -> list[Played]:
     def many(*states: MatchState) -> Any:
         return func.sum(case((col(Match.state).in_(states), 1), else_=0))
 
-    one = (col(Series.id), col(Series.round), col(Series.state))
+    keys = (col(Series.id), col(Series.round), col(Series.state))
     states = (func.count(), many(MatchState.ABANDONED), many(MatchState.HELD), many(*WITH_RESULT))
-    series = columns(*one, *states).join(Match, col(Match.series_id) == col(Series.id)).where(*chosen).group_by(*one)
+    series = columns(*keys, *states).join(Match, col(Match.series_id) == col(Series.id)).where(*chosen).group_by(*keys)
     out = set(session.exec(disqualified(season_id)))
-    found = []
-    for series_id, number, state, matches, lost, held, counted in session.connection().execute(series):
+    results = []
+    for series_id, number, state, matches, lost, waiting, counted in session.connection().execute(series):
         players = seated[series_id]
-        finished = state not in UNFINISHED and not held
+        finished = state not in UNFINISHED and not waiting
         struck = finished and (not counted or not out.isdisjoint(players.values()))
-        found.append(Played(number, frozenset(players), matches, lost, finished, struck))
-    return found
+        results.append(Played(number, frozenset(players), matches, lost, finished, struck))
+    return results
 
 
 def _scores(session: Session, season: Season) -> Mapping[int, Fraction]:
@@ -246,11 +246,11 @@ def _scores(session: Session, season: Season) -> Mapping[int, Fraction]:
         .where(*counts(season.id), col(Series.purpose) == Purpose.FINALS, col(Series.round).is_not(None))
         .order_by(col(Participant.match_id))
     )
-    found: defaultdict[int, Fraction] = defaultdict(Fraction)
+    totals: defaultdict[int, Fraction] = defaultdict(Fraction)
     for _, seats in groupby(session.connection().execute(statement), itemgetter(0)):
         for version, points in match_points({version: rank for _, version, rank in seats}, season.ranks).items():
-            found[version] += points
-    return found
+            totals[version] += points
+    return totals
 
 
 # What people read ---------------------------------------------------------------------------------------------------
@@ -261,7 +261,7 @@ def finals_progress(session: Session, season_id: int) -> list[FinalsProgress]:
     season = session.get_one(Season, season_id)
     if season.qualified_at is None or season.finals is FinalsFormat.STAGES:
         return []
-    return [_progress(season, one) for one in divisions(session, season)]
+    return [_progress(season, division) for division in divisions(session, season)]
 
 
 def _progress(season: Season, division: Division) -> FinalsProgress:

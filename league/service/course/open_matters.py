@@ -55,23 +55,23 @@ class Unfinished:
 
     def words(self) -> list[str]:
         """Return these matters as parts of a sentence."""
-        said = []
+        phrases = []
         if self.appeals:
-            said.append(counted(self.appeals, "open appeal"))
+            phrases.append(counted(self.appeals, "open appeal"))
         if self.matches:
             waiting = counted(self.matches, "match", "matches")
-            said.append(
+            phrases.append(
                 _("%(matches)s still to be played (%(n)s of them by a ruling)", matches=waiting, n=self.rejudged)
                 if self.rejudged
                 else _("%(matches)s still to be played", matches=waiting)
             )
         if self.held:
-            said.append(_("%(matches)s held for an organiser", matches=counted(self.held, "match", "matches")))
+            phrases.append(_("%(matches)s held for an organiser", matches=counted(self.held, "match", "matches")))
         if self.finals:
-            said.append(_("finals that are not over"))
+            phrases.append(_("finals that are not over"))
         if self.evaluation:
-            said.append(_("an evaluation that the service delayed"))
-        return said
+            phrases.append(_("an evaluation that the service delayed"))
+        return phrases
 
     def noted(self) -> dict[str, object]:
         """Return the counts for the audit log, without zeros."""
@@ -89,12 +89,12 @@ def unfinished(session: Session, season: Season) -> Unfinished:
     matches = select(func.count()).select_from(Match).join(Series, col(Series.id) == Match.series_id)
     matches = matches.where(col(Series.purpose).not_in(UNRATED))
     waiting = matches.where(Series.season_id == season.id, Series.state == JobState.QUEUED)
-    held = matches.where(Match.season_id == season.id, Match.state == MatchState.HELD)
+    on_hold = matches.where(Match.season_id == season.id, Match.state == MatchState.HELD)
     again = select(VoidedMatch.rejudged_id).where(VoidedMatch.season_id == season.id)
     return Unfinished(
         appeals=session.exec(appeals).one(),
         matches=session.exec(waiting).one(),
-        held=session.exec(held).one(),
+        held=session.exec(on_hold).one(),
         rejudged=session.exec(waiting.where(col(Match.id).in_(again))).one(),
         finals=season.finals is not FinalsFormat.NONE and season.finals_done_at is None,
         evaluation=session.exec(DELAYED, params={"season_id": season.id}).first() is not None,

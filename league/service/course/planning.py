@@ -90,7 +90,7 @@ def plan(session: Session, season: Season, kind: ContestKind) -> list[int]:
     if changed:
         rules.changed(session, season, changed)
     if few:  # those with the fewest games first
-        wanted.sort(key=lambda one: session.get_one(Meeting, one[1].meeting_id).planned)
+        wanted.sort(key=lambda wish: session.get_one(Meeting, wish[1].meeting_id).planned)
     return _add(session, season, wanted[: max(0, room)])
 
 
@@ -117,8 +117,8 @@ def _add(session: Session, season: Season, wanted: Sequence[tuple[Contest, Table
     made: list[int] = []
     for row, of_it in groupby(wanted, itemgetter(0)):
         policy, tables = POLICIES[row.kind], [table for _, table in of_it]
-        asked = None if not policy.asked else Asked.PRIVATE if row.private else Asked.PUBLIC
-        made += in_turns(add_series(session, season, tables, purpose=policy.purpose(row), asked=asked))
+        privacy = None if not policy.asked else Asked.PRIVATE if row.private else Asked.PUBLIC
+        made += in_turns(add_series(session, season, tables, purpose=policy.purpose(row), privacy=privacy))
         for table in tables if row.kind not in EVALUATIONS else ():
             session.get_one(Meeting, table.meeting_id).planned += table.matches
     session.flush()

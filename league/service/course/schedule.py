@@ -192,8 +192,8 @@ def go_on(session: Session, season_id: int) -> list[int]:
     season = lock_season(session, season_id)
     turn_season(session, season)
     notices.deadlines_near(session, season)
-    beside = beside_the_ladder(session, season_id)
-    if beside.wished:
+    others = beside_the_ladder(session, season_id)
+    if others.wished:
         enter_as_wished(session, season_id)
     if season.state not in IN_PLAY or season.state in HOLDING:
         return []
@@ -201,20 +201,20 @@ def go_on(session: Session, season_id: int) -> list[int]:
     if season.state in ENTERABLE:
         rest_failing(session, season)
     if season.state in ON_LADDER and past_its_ladder(season, now(session)):
-        if beside.evaluation:  # the season may be waiting for its end
+        if others.evaluation:  # the season may be waiting for its end
             planned += plan(session, season, ContestKind.EVALUATION)
     elif season.state in ON_LADDER:
-        if season.panel or beside.panel:
+        if season.panel or others.panel:
             planned += plan(session, season, ContestKind.PANEL)
-        if season.evaluations or beside.evaluation:
+        if season.evaluations or others.evaluation:
             planned += plan(session, season, ContestKind.EVALUATION)
             if (late := falls_behind(session, season)) is not None:
                 notices.falls_behind(session, season, *late)
         if _ladder_goes_on(session, season):
             planned += _plan(session, season)
-        if beside.asked:
+        if others.asked:
             planned += plan(session, season, ContestKind.REQUEST)
-    if season.state in ENTERABLE and (season.panel or beside.gates):  # a version that passes a panel may come to a gate
+    if season.state in ENTERABLE and (season.panel or others.gates):  # a version that passes a panel may come to a gate
         planned += plan(session, season, ContestKind.GATE)
     if season.state is SeasonState.FINALS:
         planned += plan_finals(session, season)
@@ -249,7 +249,7 @@ def _plan(session: Session, season: Season) -> list[int]:
     wanted = -(-room // series_at_once(season))
     chosen = propose(entrants, met, wanted, terms, season.series_planned, season.pairing_seed)
     placing = {entrant.version for entrant in entrants if entrant.placing}
-    tables = [Table(found.versions, found.matches, _precedence(found, placing)) for found in chosen]
+    tables = [Table(choice.versions, choice.matches, _precedence(choice, placing)) for choice in chosen]
     ids = in_turns(add_series(session, season, tables))
     for number, proposal in enumerate(chosen, season.series_planned + 1):
         for version in proposal.versions:
@@ -318,12 +318,12 @@ def _through(session: Session, season_id: int, players: Mapping[int, Entry], gam
     """Return the versions that have played all their games against everybody now in their division."""
     if games_per_pair is None:
         return set()
-    found: set[int] = set()
+    through: set[int] = set()
     for division, size in Counter(entry.division for entry in players.values()).items():
         done = _opponents_done(session, season_id, division, games_per_pair)
         members = (version for version, entry in players.items() if entry.division == division)
-        found.update(version for version in members if done[version] >= size - 1)
-    return found
+        through.update(version for version in members if done[version] >= size - 1)
+    return through
 
 
 def _opponents_done(session: Session, season_id: int, division: int, games_per_pair: int) -> Counter[int]:
@@ -333,10 +333,10 @@ def _opponents_done(session: Session, season_id: int, division: int, games_per_p
     of CPU a tick with 2,000 bots and 50,000 pairs, against 0.4 s now. Without the `+ 0` it would look up every possible
     pair.
     """
-    found: Counter[int] = Counter()
+    done: Counter[int] = Counter()
     for statement in _done_in(season_id):
-        found.update(dict(session.exec(statement, params={"division": division, "games": games_per_pair}).all()))
-    return found
+        done.update(dict(session.exec(statement, params={"division": division, "games": games_per_pair}).all()))
+    return done
 
 
 @lru_cache(SEASONS_AT_A_TIME)
@@ -413,18 +413,18 @@ def _met(session: Session, season_id: int, versions: Mapping[int, int], player: 
     Games between earlier versions of the two bots are counted separately: they show which bots have met, but not how
     often these two versions have.
     """
-    found: dict[int, Met] = {}
+    met: dict[int, Met] = {}
     chosen = {"season_id": season_id, "bot_id": player.bot_id}
     for own_id, other_id, bot_id, games, lead in session.connection().execute(MET, chosen):
         opponent = versions.get(bot_id)
         if opponent is None:
             continue
-        was = found.get(opponent, Met())
+        was = met.get(opponent, Met())
         if (own_id, other_id) == (player.version_id, opponent):
-            found[opponent] = Met(games, was.before, lead)
+            met[opponent] = Met(games, was.before, lead)
         else:
-            found[opponent] = Met(was.games, was.before + games, was.lead)
-    return found
+            met[opponent] = Met(was.games, was.before + games, was.lead)
+    return met
 
 
 def _games_of(own: Any, other: Any, lead: Any) -> Select[Any]:

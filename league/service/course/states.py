@@ -105,8 +105,8 @@ def change_state(
         end_all(session, season_id, f"The season is {after.words}.", *{*ContestKind} - {ContestKind.GATE})
     if after is SeasonState.FINALS:
         planned = (col(Series.purpose) == Purpose.LADDER, ~_ordered(season_id))
-        said = N_("The finals began before this series was played.")
-        drop_waiting(session, season_id, Cause.FINALS_BEGAN, said, *planned)
+        sentence = N_("The finals began before this series was played.")
+        drop_waiting(session, season_id, Cause.FINALS_BEGAN, sentence, *planned)
     if after is SeasonState.CLOSED:
         drop_waiting(session, season_id, Cause.SEASON_CLOSED, N_("The season closed before this series was played."))
         drop_held(session, season_id)
@@ -158,8 +158,8 @@ def _must_stay_open(session: Session, season: Season) -> None:
     for state, setting, date in dated_steps(season, SeasonState.OPEN):
         if date <= now(session):
             becomes = gettext(SEASON_STEPS[state].becomes)
-            said = _("it has passed, and the season would be %(becomes)s at once; change it first")
-            raise BadSetting(setting, said % {"becomes": becomes})
+            sentence = _("it has passed, and the season would be %(becomes)s at once; change it first")
+            raise BadSetting(setting, sentence % {"becomes": becomes})
 
 
 def _due(season: Season, at: datetime) -> SeasonState | None:

@@ -101,7 +101,7 @@ def in_play(session: Session, duels: Iterable[Matchup]) -> set[int]:
     """Return the meetings of duels with an unfinished series, or a game that waits for an organiser. Deciding a test
     earlier would leave that game out.
     """
-    return set(session.exec(IN_PLAY, params={"duels": [one.meeting.id for one in duels]}))
+    return set(session.exec(IN_PLAY, params={"duels": [duel.meeting.id for duel in duels]}))
 
 
 # Series are looked up by meeting: by season and state, the query would read all waiting series of the ladder.
@@ -143,19 +143,19 @@ def count_games(session: Session, tests: Mapping[int, Sequence[Matchup]]) -> dic
     whose games count too, except those that were abandoned.
     """
     session.flush()
-    ids = {one.meeting.id for several in tests.values() for one in several}
+    ids = {duel.meeting.id for several in tests.values() for duel in several}
     tallies: dict[int, Counter[str]] = defaultdict(Counter)
     for meeting_id, kind, seat, games in session.connection().execute(TALLIES, {"duels": sorted(ids)}):
         tallies[meeting_id][kind] += games
         tallies[meeting_id]["begun"] += games if seat == 0 and kind not in ("voided", "abandoned") else 0
-    found = {}
+    counts = {}
     for meeting_id, several in tests.items():
         tally = Counter(tallies[meeting_id])
-        for one in several:
-            if one.meeting.id != meeting_id:
-                tally.update({**tallies[one.meeting.id], "abandoned": 0})
-        found[meeting_id] = Count(**tally)
-    return found
+        for duel in several:
+            if duel.meeting.id != meeting_id:
+                tally.update({**tallies[duel.meeting.id], "abandoned": 0})
+        counts[meeting_id] = Count(**tally)
+    return counts
 
 
 _own, _other = aliased(Participant), aliased(Participant)
@@ -194,7 +194,7 @@ Tests = Callable[[Session, Contest, Sequence[Matchup]], Mapping[int, Sequence[Ma
 
 def alone(_session: Session, _row: Contest, duels: Sequence[Matchup]) -> Mapping[int, Sequence[Matchup]]:
     """Return the duels, for whose tests no other games count."""
-    return {one.meeting.id: [one] for one in duels}
+    return {duel.meeting.id: [duel] for duel in duels}
 
 
 class Judged(NamedTuple):
@@ -210,7 +210,7 @@ def settle(session: Session, season: Season, row: Contest, _room: int, *, tests:
     game waits for an organiser, which a verdict would leave out.
     """
     terms = duel_of(row)
-    duels = [Matchup(*one) for one in session.exec(OF_CONTEST, params={"contest_id": row.id})]
+    duels = [Matchup(*values) for values in session.exec(OF_CONTEST, params={"contest_id": row.id})]
     playing = set() if terms.replays else in_play(session, duels)
     counted = {meeting_id: its for meeting_id, its in tests(session, row, duels).items() if meeting_id not in playing}
     playing |= in_play(session, chain(*counted.values())) if terms.replays else set()
@@ -229,7 +229,7 @@ def settle(session: Session, season: Season, row: Contest, _room: int, *, tests:
             seats = (row.candidate_id, duel.opponent_id)[:: 1 if candidate_begins else -1]
             tables.append(Table(seats, length, POLICIES[row.kind].precedence, meeting_id=duel.meeting.id))
     session.flush()
-    is_over = len(judged) == len(duels) and all(one.outcome for one in judged)
+    is_over = len(judged) == len(duels) and all(duel.outcome for duel in judged)
     return Progress(not is_over, tables, judged, changed)
 
 

@@ -86,10 +86,10 @@ def _begin(session: Session, season: Season, entry: Entry, candidate: BotVersion
     """
     assert entry.gate is not None
     tried = tests(session, entry.id, candidate.id, entry.version_id)
-    if any(one.candidate_id == candidate.id and one.contest.state in TRIED for one in tried):
+    if any(duel.candidate_id == candidate.id and duel.contest.state in TRIED for duel in tried):
         return
     known = _already_known(
-        session, entry, candidate, [one for one in tried if one.contest.state is ContestState.FAILED]
+        session, entry, candidate, [duel for duel in tried if duel.contest.state is ContestState.FAILED]
     )
     if not known:
         end_all(session, season.id, f"Version {candidate.number} replaced it.", ContestKind.GATE, entry_id=entry.id)
@@ -119,8 +119,8 @@ def _already_known(session: Session, entry: Entry, candidate: BotVersion, failed
 def tests(session: Session, entry_id: int | None, candidate_id: int, incumbent_id: int) -> list[Matchup]:
     """Return the duels of two programs, as any versions, at an entry's gate, the oldest first."""
     incumbents = same_program(session, incumbent_id)
-    found = of_program(session, entry_id, ContestKind.GATE, candidate_id)
-    return [one for one in found if one.opponent_id in incumbents]
+    every = of_program(session, entry_id, ContestKind.GATE, candidate_id)
+    return [duel for duel in every if duel.opponent_id in incumbents]
 
 
 # Going on -----------------------------------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ ABSENT = (
 
 def tests_of(session: Session, row: Contest, duels: Sequence[Matchup]) -> dict[int, list[Matchup]]:
     """Return a gate's duel with those whose games count for its test."""
-    return {one.meeting.id: tests(session, row.entry_id, row.candidate_id, one.opponent_id) for one in duels}
+    return {duel.meeting.id: tests(session, row.entry_id, row.candidate_id, duel.opponent_id) for duel in duels}
 
 
 ENDS: Ends = {

@@ -68,8 +68,8 @@ def panel_faults(session: Session, season: Season) -> Iterator[BadSetting]:
         )
     most = season.panel_games * len(season.panel)
     if season.panel_minimum is not None and season.panel_minimum > most:
-        said = _("there are only %(points)s against this panel", points=counted(most, "point"))
-        yield BadSetting("panel_minimum", said)
+        sentence = _("there are only %(points)s against this panel", points=counted(most, "point"))
+        yield BadSetting("panel_minimum", sentence)
 
 
 def _named(session: Session, game: str, name: str) -> Bot | None:
@@ -112,8 +112,8 @@ def arrive(session: Session, season: Season, entry: Entry, version: BotVersion) 
 
 def choose_in_advance(session: Session, season: Season, entry: Entry, run: Contest | None) -> None:
     """Note the author's choice, so that the version plays as soon as it has the points; None removes a choice."""
-    for one in runs(session, Contest.entry_id == entry.id, season_id=season.id):
-        one.terms = {**one.terms, "chosen": one is run}
+    for each in runs(session, Contest.entry_id == entry.id, season_id=season.id):
+        each.terms = {**each.terms, "chosen": each is run}
     _set_aside_others(session, season, entry)
 
 
@@ -128,8 +128,8 @@ def without_points(session: Session, season: Season, bot_id: int) -> set[int]:
 def _begin(session: Session, season: Season, entry: Entry, version: BotVersion) -> Contest:
     assert season.panel, "it has a panel"
     bots, own = _bots(session, season), entry.bot_id
-    found = [version_id for bot_id, version_id in bots.items() if bot_id != own and version_id is not None]
-    opponents = [session.get_one(BotVersion, version_id) for version_id in found]
+    ids = [version_id for bot_id, version_id in bots.items() if bot_id != own and version_id is not None]
+    opponents = [session.get_one(BotVersion, version_id) for version_id in ids]
     minimum = None if own in bots else _points_needed(season, len(opponents))
     row = begin_duels(
         session,
@@ -150,7 +150,7 @@ def _bots(session: Session, season: Season) -> dict[int, int | None]:
     """Return the bots of the panel, each with the version that plays for it (in this season, or else its newest), or
     None if it is retired or has no version.
     """
-    found: dict[int, int | None] = {}
+    chosen: dict[int, int | None] = {}
     for name in season.panel or ():
         bot = _named(session, season.game, name)
         if bot is None:
@@ -162,8 +162,8 @@ def _bots(session: Session, season: Season) -> dict[int, int | None]:
         elif version_id is None:
             newest = newest_ready(session, bot.id, None)
             version_id = None if newest is None else newest.id
-        found[bot.id] = version_id
-    return found
+        chosen[bot.id] = version_id
+    return chosen
 
 
 def _points_needed(season: Season, opponents: int) -> float | None:
@@ -198,10 +198,10 @@ def _set_aside_others(session: Session, season: Season, entry: Entry) -> None:
 
 def played_first(running: Iterable[Contest]) -> list[Contest]:
     """Return each entry's running panel to be played now: that of the version chosen by number, or of the newest."""
-    found: dict[int | None, Contest] = {}
+    by_entry: dict[int | None, Contest] = {}
     for run in sorted(running, key=lambda run: (run.terms["chosen"], run.candidate_id)):
-        found[run.entry_id] = run
-    return sorted(found.values(), key=lambda run: run.id)
+        by_entry[run.entry_id] = run
+    return sorted(by_entry.values(), key=lambda run: run.id)
 
 
 def runs_to_play(session: Session, season: Season) -> list[Contest]:
@@ -223,9 +223,9 @@ def runs_to_play(session: Session, season: Season) -> list[Contest]:
 
 def tests_of(session: Session, row: Contest, duels: Sequence[Matchup]) -> dict[int, list[Matchup]]:
     """Return each duel of a run with all of this program against that opponent, also as another upload."""
-    found = of_program(session, row.entry_id, ContestKind.PANEL, row.candidate_id)
-    every = [one for one in found if one.contest.matches == row.matches]
-    return {duel.meeting.id: [one for one in every if one.opponent_id == duel.opponent_id] for duel in duels}
+    every_duel = of_program(session, row.entry_id, ContestKind.PANEL, row.candidate_id)
+    every = [test for test in every_duel if test.contest.matches == row.matches]
+    return {duel.meeting.id: [test for test in every if test.opponent_id == duel.opponent_id] for duel in duels}
 
 
 def decide(session: Session, season: Season, run: Contest, progress: Progress) -> None:
@@ -265,12 +265,12 @@ def log_of_scores(scores: Iterable[tuple[int, int, tuple[int, int, int]]]) -> Lo
     its two versions and the first one's wins, draws and losses.
     """
     scores = list(scores)
-    ids = sorted({version_id for one, other, _ in scores for version_id in (one, other)})
+    ids = sorted({version_id for own, other, _ in scores for version_id in (own, other)})
     place = {version_id: number for number, version_id in enumerate(ids)}
     pairs, ranks = [], []
-    for one, other, counts in scores:
+    for own, other, counts in scores:
         for count, placed in zip(counts, ((1, 2), (1, 1), (2, 1)), strict=True):
-            pairs += [(place[one], place[other])] * count
+            pairs += [(place[own], place[other])] * count
             ranks += [placed] * count
     games = Games(np.array(pairs, np.int64).reshape(-1, 2), np.array(ranks, np.int64).reshape(-1, 2))
     return log_of([str(version_id) for version_id in ids], [games])
@@ -283,8 +283,8 @@ def estimate(session: Session, season: Season, changed: Sequence[Contest]) -> No
     duels = matchups(session, col(Contest.id).in_(by_version.values()))
     opponents = {duel.opponent_id for duel in duels}
     known = _rated_in_season(session, season, opponents)
-    scores = ((one.candidate_id, one.opponent_id, one.meeting.score) for one in duels)
-    games = log_of_scores((one, other, (its["wins"], its["draws"], its["losses"])) for one, other, its in scores)
+    scores = ((duel.candidate_id, duel.opponent_id, duel.meeting.score) for duel in duels)
+    games = log_of_scores((own, other, (its["wins"], its["draws"], its["losses"])) for own, other, its in scores)
     estimated = performances(games, RatingConfig(), set(map(str, opponents)), known)
     for run in changed:
         own = estimated.get(str(run.candidate_id))

@@ -84,7 +84,7 @@ def stop(session: Session, author: Person, challenge_id: int) -> AskedChallenge:
     lock_season(session, seen.season_id)  # otherwise a tick that has just seen it running would still add a series
     of_it = select(Contest).where(numbered(ContestKind.REQUEST, challenge_id))
     row = session.exec(of_it.execution_options(populate_existing=True)).one()
-    if not end(session, row, ContestState.ENDED, N_("Its author stopped it."), told=False):
+    if not end(session, row, ContestState.ENDED, N_("Its author stopped it."), notify=False):
         raise WrongState(row.state, _("The challenge is over."))
     return asked_challenge(session, author, challenge_id)
 

@@ -68,8 +68,8 @@ def set_timetable(session: Session, organiser: Person, season_id: int, declared:
 def in_turn(session: Session, season: Season) -> Iterator[Contest]:
     """Yield the evaluation that is played, or else the earliest due, which begins. The caller has locked the season."""
     row = running_evaluation(session, season.id)
-    if row is None and (found := due(session, season)) is not None:
-        row = _begin(session, season, found[1], found[0], SYSTEM)
+    if row is None and (coming := due(session, season)) is not None:
+        row = _begin(session, season, coming[1], coming[0], SYSTEM)
     if row is not None and row.state is ContestState.RUNNING:
         yield row
 
@@ -221,8 +221,8 @@ def last_places(session: Session, season_id: int) -> Mapping[int, int]:
     done = select(func.max(Contest.id)).where(Contest.season_id == season_id, Contest.state == ContestState.DONE)
     last = session.exec(done).one()
     before = select(ContestPlayer.bot_id, ContestPlayer.place).where(ContestPlayer.contest_id == last)
-    found = session.exec(before).all()
-    return defaultdict(lambda: len(found) + 1, {bot_id: place for bot_id, place in found if place is not None})
+    places = session.exec(before).all()
+    return defaultdict(lambda: len(places) + 1, {bot_id: place for bot_id, place in places if place is not None})
 
 
 def stages_in_turn(session: Session, season: Season) -> Iterator[Contest]:
@@ -247,8 +247,8 @@ def stages_in_turn(session: Session, season: Season) -> Iterator[Contest]:
 
 
 def _newest(session: Session, season_id: int) -> Contest | None:
-    found = select(Contest).where(Contest.season_id == season_id, Contest.kind == ContestKind.STAGE)
-    return session.exec(found.order_by(col(Contest.stage).desc()).limit(1)).first()
+    statement = select(Contest).where(Contest.season_id == season_id, Contest.kind == ContestKind.STAGE)
+    return session.exec(statement.order_by(col(Contest.stage).desc()).limit(1)).first()
 
 
 def _finalists(session: Session, season_id: int) -> Players:

@@ -64,12 +64,12 @@ class Drawn(NamedTuple):
 def drawn(session: Session, which: Any, **chosen: Any) -> list[Drawn]:
     """Return meetings by rounds and boards. `which`: a statement of `with_players`, with the parameters `chosen`."""
     session.flush()
-    found = []
+    listed = []
     rows = session.connection().execute(which, chosen)
     for (meeting_id, number, board, settled), seats in groupby(rows, itemgetter(0, 1, 2, 3)):
         players, points = zip(*(seat[4:] for seat in seats), strict=True)
-        found.append(Drawn(meeting_id, number, board, players, points if settled else None))
-    return found
+        listed.append(Drawn(meeting_id, number, board, players, points if settled else None))
+    return listed
 
 
 def with_players(*which: Any) -> Any:
@@ -111,17 +111,17 @@ def points_of(
     for (meeting_id, _, state), seats in ((key, [*rows]) for key, rows in groupby(results, itemgetter(0, 1, 2))):
         missing[meeting_id] += state == MatchState.ABANDONED
         if state in WITH_RESULT:
-            failed = [one.version_id for one in seats if one.fault is not None]
-            taken[meeting_id].append(points_taken({one.version_id: one.rank for one in seats}, failed, what))
-    found = {}
+            failed = [seat.version_id for seat in seats if seat.fault is not None]
+            taken[meeting_id].append(points_taken({seat.version_id: seat.rank for seat in seats}, failed, what))
+    points = {}
     for meeting in meetings:
         played = taken[meeting.id]
         left = max(0, min(missing[meeting.id], matches - len(played)))
         each = unplayed(meeting.players, gone, left, what)
-        found[meeting.id] = tuple(
-            its + sum(one[player] for one in played) for player, its in zip(meeting.players, each, strict=True)
+        points[meeting.id] = tuple(
+            its + sum(shares[player] for shares in played) for player, its in zip(meeting.players, each, strict=True)
         )
-    return found
+    return points
 
 
 ALL_RESULTS = (
@@ -156,8 +156,8 @@ LAST = 1_000_000
 
 def meetings(session: Session, evaluation_id: int, since: int = 1, until: int = LAST) -> list[Met]:
     """Return the settled meetings of the rounds from `since` to `until`, round by round."""
-    found = drawn(session, MET, contest_id=evaluation_id, since=since, until=until)
-    return [Met(one.round, one.players, one.points or ()) for one in found]
+    listed = drawn(session, MET, contest_id=evaluation_id, since=since, until=until)
+    return [Met(meeting.round, meeting.players, meeting.points or ()) for meeting in listed]
 
 
 MET = with_players(
@@ -186,8 +186,8 @@ def players_of(session: Session, evaluation_id: int) -> tuple[list[int], set[int
     """Return the versions of the field, the best seed first, and those that were taken out."""
     players = select(ContestPlayer.version_id, ContestPlayer.gone_after)
     players = players.where(ContestPlayer.contest_id == evaluation_id).order_by(col(ContestPlayer.seed))
-    found = session.exec(players).all()
-    return [version for version, _ in found], {version for version, after in found if after is not None}
+    rows = session.exec(players).all()
+    return [version for version, _ in rows], {version for version, after in rows if after is not None}
 
 
 def _gone(session: Session, row: Contest) -> set[int]:
@@ -257,26 +257,26 @@ def settle(session: Session, season: Season, row: Contest, room: int) -> Progres
     """
     gone, matches = _gone(session, row), whole_groups(season, row.matches)
     begun = drawn(session, PLAYED, contest_id=row.id)
-    dropped = session.exec(DROPPED, params={"ids": [one.id for one in begun]}).all() if begun else []
-    replaced = [one for one in begun if row.kind is ContestKind.STAGE or one.id in dropped]
+    dropped = session.exec(DROPPED, params={"ids": [meeting.id for meeting in begun]}).all() if begun else []
+    replaced = [meeting for meeting in begun if row.kind is ContestKind.STAGE or meeting.id in dropped]
     short = _short(session, replaced, gone, matches) if replaced else {}
-    over = [one for one in begun if one.id not in short]
+    over = [meeting for meeting in begun if meeting.id not in short]
     points = points_of(session, season.id, over, gone, matches)
     if gone:
-        forfeited = [one for one in drawn(session, UNPLANNED, contest_id=row.id) if not gone.isdisjoint(one.players)]
-        points |= {one.id: unplayed(one.players, gone, matches, season.ranks) for one in forfeited}
+        forfeited = [pair for pair in drawn(session, UNPLANNED, contest_id=row.id) if not gone.isdisjoint(pair.players)]
+        points |= {pair.id: unplayed(pair.players, gone, matches, season.ranks) for pair in forfeited}
         over += forfeited
     taken = [
-        {"meeting": one.id, "version": player, "its": its}
-        for one in over
-        for player, its in zip(one.players, points[one.id], strict=True)
+        {"meeting": meeting.id, "version": player, "its": its}
+        for meeting in over
+        for player, its in zip(meeting.players, points[meeting.id], strict=True)
     ]
     set_each(session, TAKEN, taken)
-    set_each(session, SETTLED, [{"meeting": one.id} for one in over])
-    due = [_table(row, one, short[one.id]) for one in begun if one.id in short]
+    set_each(session, SETTLED, [{"meeting": meeting.id} for meeting in over])
+    due = [_table(row, meeting, short[meeting.id]) for meeting in begun if meeting.id in short]
     if room > 0:
         most = -(-room // series_at_once(season))
-        due += (_table(row, one, matches) for one in drawn(session, FIRST_UNPLANNED, contest_id=row.id, most=most))
+        due += (_table(row, pair, matches) for pair in drawn(session, FIRST_UNPLANNED, contest_id=row.id, most=most))
     return Progress(session.connection().execute(LAST_OPEN, {"contest_id": row.id}).first() is not None, due)
 
 
@@ -318,7 +318,7 @@ def _short(session: Session, over: Sequence[Drawn], gone: Collection[int], match
     """Return, for meetings whose matches the service failed to play in full, the number of matches that replace the
     held or abandoned ones. A meeting has at most twice its planned matches, so no failure holds up a stage.
     """
-    there = [one.id for one in over if set(gone).isdisjoint(one.players)]
+    there = [meeting.id for meeting in over if set(gone).isdisjoint(meeting.players)]
     ended: Any = col(Match.state).in_(WITH_RESULT)
     planned = (
         select(Series.meeting_id, func.count(), func.sum(case((ended, 1), else_=0)))
@@ -326,12 +326,12 @@ def _short(session: Session, over: Sequence[Drawn], gone: Collection[int], match
         .where(col(Series.meeting_id).in_(there))
         .group_by(col(Series.meeting_id))
     )
-    found = {}
+    short = {}
     for meeting_id, every, with_result in session.exec(planned):
         missing = min(matches - with_result, 2 * matches - every)
         if missing > 0 and meeting_id is not None:
-            found[meeting_id] = missing
-    return found
+            short[meeting_id] = missing
+    return short
 
 
 def keep_standings(session: Session) -> bool:
@@ -346,7 +346,7 @@ def keep_standings(session: Session) -> bool:
 
 def _keep(session: Session, row: Contest) -> None:
     """Record everybody's place and the figures that decided it."""
-    places = [{"player": one.player, "at": one.place, "by": one.figures} for one in standings_of(session, row)]
+    places = [{"player": place.player, "at": place.place, "by": place.figures} for place in standings_of(session, row)]
     mine = (col(ContestPlayer.contest_id) == row.id, col(ContestPlayer.version_id) == bindparam("player"))
     final = update(ContestPlayer).where(*mine).values(place=bindparam("at"), figures=bindparam("by"))
     set_each(session, final, places)

@@ -62,12 +62,12 @@ def bracket_of(session: Session, row: Contest) -> list[records.BracketTie]:
     if not row.format.rules.has_winner:
         return []
     seeded, _ = players_of(session, row.id)
-    seats = {version: one.seat for version, one in seats_of(session, row.id).items()}
+    seats = {version: seat.seat for version, seat in seats_of(session, row.id).items()}
     form = form_of(session.get_one(Season, row.season_id), row)
     unsettled = drawn(session, UNSETTLED, contest_id=row.id)
     so_far = points_of(session, row.season_id, unsettled)
     in_play: dict[frozenset[int | None], Mapping[int | None, float]] = {
-        frozenset(one.players): dict(zip(one.players, so_far[one.id], strict=True)) for one in unsettled
+        frozenset(meeting.players): dict(zip(meeting.players, so_far[meeting.id], strict=True)) for meeting in unsettled
     }
     ties = row.format.rules.ties(form, seeded, meetings(session, row.id))
     return [_tie(tie, seats, in_play.get(frozenset(tie.players), {})) for tie in ties]
@@ -109,10 +109,10 @@ class Seated(NamedTuple):
 def seats_of(session: Session, evaluation_id: int, versions: Collection[int] | None = None) -> dict[int, Seated]:
     """Return each version of the field, or only these."""
     seats = SEATS if versions is None else SEATS_AMONG
-    found = session.connection().execute(seats, {"evaluation": evaluation_id, "versions": list(versions or ())})
+    rows = session.connection().execute(seats, {"evaluation": evaluation_id, "versions": list(versions or ())})
     return {
         version_id: Seated(records.EvaluationSeat(bot_id, bot, number, version_id), author, gone_after is not None)
-        for version_id, bot_id, bot, number, author, gone_after in found
+        for version_id, bot_id, bot, number, author, gone_after in rows
     }
 
 

@@ -146,6 +146,6 @@ def subject_names(session: Session, subjects: Iterable[str]) -> dict[str, str]:
             numbers.setdefault(kind, set()).add(int(number))
     return {
         f"{kind}/{number}": name
-        for kind, found in numbers.items()
-        for number, name in session.exec(select(*NAMED[kind]).where(col(NAMED[kind][0]).in_(found)))
+        for kind, ids in numbers.items()
+        for number, name in session.exec(select(*NAMED[kind]).where(col(NAMED[kind][0]).in_(ids)))
     }

@@ -85,15 +85,15 @@ class Life:
         """
         assert allowed(self.waiting, self.held)
         waits = {"id": row_id, "state": self.waiting}
-        held = {"state": self.held, "worker": worker, "lease_until": _lease_until(session)}
-        return update_rows(session, claiming, waits, **held, **values) == 1
+        claimed = {"state": self.held, "worker": worker, "lease_until": _lease_until(session)}
+        return update_rows(session, claiming, waits, **claimed, **values) == 1
 
     def change(
         self, session: Session, row_id: int, attempt: int, *conditions: ColumnElement[bool], **values: object
     ) -> bool:
         """Set values while the attempt holds the row. Return False if the row is lost; nothing was changed then."""
-        held = {"id": row_id, "attempt": attempt, "state": self.held}
-        return set_values(session, self.table, *conditions, where=held, **values) == 1
+        claimed = {"id": row_id, "attempt": attempt, "state": self.held}
+        return set_values(session, self.table, *conditions, where=claimed, **values) == 1
 
     def renew(self, session: Session, row_id: int, attempt: int, **values: object) -> bool:
         """Prolong the lease. Return False if it is lost and the worker should stop."""
@@ -137,8 +137,8 @@ class Life:
     def expired(self, session: Session) -> list[tuple[int, int, str | None]]:
         """Return the id, attempt and worker of rows with an expired lease, as many as one sweep takes."""
         table = self.table
-        held = select(table.id, table.attempt, table.worker).where(col(table.state) == self.held)
-        expired = held.where(col(table.lease_until) < now(session)).order_by(col(table.lease_until))
+        leased = select(table.id, table.attempt, table.worker).where(col(table.state) == self.held)
+        expired = leased.where(col(table.lease_until) < now(session)).order_by(col(table.lease_until))
         return list(session.exec(expired.limit(SWEEP_LIMIT)))
 
     def due(self, session: Session) -> list[int]:

@@ -313,6 +313,6 @@ def _storable_json(value: object, depth: int = 0) -> object:
 
 def evidence_json(evidence: Mapping[str, object]) -> dict[str, object]:
     """Return the evidence of an attempt in the form that is stored."""
-    found = _storable_json(evidence)
-    assert isinstance(found, dict)
-    return found
+    stored = _storable_json(evidence)
+    assert isinstance(stored, dict)
+    return stored

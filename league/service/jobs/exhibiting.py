@@ -124,10 +124,10 @@ def ask_person(session: Session, job: ExhibitionJob, replies: Replies) -> bool:
     row = _row(session, job)
     if row is None:
         return False
-    asked = {"replies": write_replies(replies), "asked_at": now(session)}
+    question = {"replies": write_replies(replies), "asked_at": now(session)}
     if row.turn and said(_replies(row)) == said(replies):
-        return EXHIBITIONS.change(session, job.exhibition_id, job.attempt, **asked)
-    return EXHIBITIONS.change(session, job.exhibition_id, job.attempt, **asked, turn=row.turn + 1, answer=None)
+        return EXHIBITIONS.change(session, job.exhibition_id, job.attempt, **question)
+    return EXHIBITIONS.change(session, job.exhibition_id, job.attempt, **question, turn=row.turn + 1, answer=None)
 
 
 def hear_person(session: Session, job: ExhibitionJob) -> Heard | None:
@@ -156,8 +156,8 @@ def note_void(session: Session, job: ExhibitionJob, cause: str) -> bool:
     """
     again = col(Exhibition.failures) + 1 < settings_of(session).match_attempts
     counted = {"voids": Exhibition.voids + 1, "failures": Exhibition.failures + 1}
-    told = {"cause": storable_word(cause), "asked_at": None}
-    return EXHIBITIONS.change(session, job.exhibition_id, job.attempt, again, **told, **counted)
+    facts = {"cause": storable_word(cause), "asked_at": None}
+    return EXHIBITIONS.change(session, job.exhibition_id, job.attempt, again, **facts, **counted)
 
 
 def finish_exhibition(session: Session, job: ExhibitionJob, result: Result, transcript_sha256: str) -> bool:
@@ -213,9 +213,9 @@ def give_back_exhibition(
         mine = col(Exhibition.attempt) == attempt
         log.error("exhibition %d is abandoned after %d attempts: %s", exhibition_id, attempt, cause)
         return abandon(session, exhibition_id, JobState.RUNNING, cause, mine)
-    told = {"failures": failures, "voids": Exhibition.voids + 1, "cause": cause}
-    told |= {"asked_at": None, "waits_since_at": None}
-    return EXHIBITIONS.give_back(session, exhibition_id, attempt, max(1, failures), **told)
+    facts = {"failures": failures, "voids": Exhibition.voids + 1, "cause": cause}
+    facts |= {"asked_at": None, "waits_since_at": None}
+    return EXHIBITIONS.give_back(session, exhibition_id, attempt, max(1, failures), **facts)
 
 
 def give_up_waiting(session: Session) -> None:

@@ -277,10 +277,10 @@ OPEN = select(Exhibition.id).where(col(Exhibition.open_user_id) == bindparam("pe
 
 def exhibition(session: Session, exhibition_id: int) -> ExhibitionInfo:
     """Return an exhibition's record. Raises NotFound."""
-    found = _infos(session, ONE, which=exhibition_id, limit=1)
-    if not found:
+    infos = _infos(session, ONE, which=exhibition_id, limit=1)
+    if not infos:
         raise NotFound("exhibition", exhibition_id)
-    return found[0]
+    return infos[0]
 
 
 def exhibitions_of(session: Session, person: Person, limit: int) -> list[ExhibitionInfo]:
@@ -293,8 +293,8 @@ def table(session: Session, person: Person, exhibition_id: int) -> Table:
     row = _own(session, person, exhibition_id)
     info = exhibition(session, exhibition_id)
     match = _match(row)
-    asked = row.state is JobState.RUNNING and row.asked_at is not None and row.answer is None
-    prompt = match.prompt(info.seat) if asked and match is not None and not row.resigned else None
+    is_asked = row.state is JobState.RUNNING and row.asked_at is not None and row.answer is None
+    prompt = match.prompt(info.seat) if is_asked and match is not None and not row.resigned else None
     seen = None if match is None else match.seen_by(info.seat)
     queue = _number(session, row)
     version = f"{_version(row)}-{queue}"
@@ -377,8 +377,8 @@ def answer(session: Session, person: Person, exhibition_id: int, turn: int, line
     """
     row = _own(session, person, exhibition_id)
     match = _match(row)
-    asked = row.turn == turn and turn > 0 and row.state in UNFINISHED and not row.resigned
-    if not asked or match is None or match.prompt(row.seat) is None:
+    is_asked = row.turn == turn and turn > 0 and row.state in UNFINISHED and not row.resigned
+    if not is_asked or match is None or match.prompt(row.seat) is None:
         raise WrongState("past", _("It is too late for this move: the match has moved on, or is over."))
     if row.answer == line:
         return
@@ -429,8 +429,8 @@ CLOSED: dict[str, None] = dict.fromkeys(("open_user_id", "open_place", "asked_at
 def _own(session: Session, person: Person, exhibition_id: int) -> Exhibition:
     row = session.exec(OWN, params={"id": exhibition_id, "person": person.id}).first()
     if row is None:
-        said = _("You are not playing match %(n)s against a bot.", n=exhibition_id)
-        raise NotFound("exhibition", exhibition_id, said)
+        sentence = _("You are not playing match %(n)s against a bot.", n=exhibition_id)
+        raise NotFound("exhibition", exhibition_id, sentence)
     return row
 
 

@@ -55,11 +55,11 @@ def sweep(session: Session, silent: Silent | None = None) -> dict[Life, list[int
     at, settings = now(session), settings_of(session)
     untaken_at = at + timedelta(seconds=settings.requeue_seconds - settings.retry_seconds / 2)
     dates = {**told_of(session, NO_HOST), "at": at, "untaken_at": untaken_at}
-    *found, idle = session.connection().execute(_lost(settings.judge_unfit), dates).one()
-    lost = {life: found[2 * place : 2 * place + 2] for place, life in enumerate(KINDS)}
+    *figures, idle = session.connection().execute(_lost(settings.judge_unfit), dates).one()
+    lost = {life: figures[2 * place : 2 * place + 2] for place, life in enumerate(KINDS)}
     if any(lost[EXHIBITIONS]):
         give_up_waiting(session)
-    told: Silent = [] if silent is None else silent
+    noted: Silent = [] if silent is None else silent
     if idle:
         new = {"state": SERIES.waiting, "attempt": 0}  # those tried before may be waiting for the end of a pause
         untaken = (col(Series.nudge_at) <= untaken_at, col(Series.season_id).not_in(HOLDING_SEASONS))
@@ -71,7 +71,7 @@ def sweep(session: Session, silent: Silent | None = None) -> dict[Life, list[int
             detail = f"worker {worker} did not renew its lease in time"
             if give_back(session, row_id, attempt, worker, Failure(Cause.LEASE_EXPIRED, detail)):
                 log.warning("%s %d taken back: %s", life.queue, row_id, detail)
-                told.append((life, (worker or "").rpartition(":")[0]))
+                noted.append((life, (worker or "").rpartition(":")[0]))
         enqueued[life] = life.due(session) if is_due or has_expired else []
     return enqueued
 
@@ -83,11 +83,11 @@ def _lost(judge_unfit: bool) -> Select[*tuple[Any, ...]]:
     beside series whose messages nobody took.
     """
     at, untaken_at = bindparam("at", type_=UtcDateTime), bindparam("untaken_at", type_=UtcDateTime)
-    held: Any = 0
+    claimed: Any = 0
     for life in KINDS:
         if life.takes_slot:
             holding = columns(func.count()).select_from(life.table).where(col(life.table.state) == life.held)
-            held = held + holding.scalar_subquery()
-    mostly_idle = slots_judging(judge_unfit).scalar_subquery() > 2 * held
+            claimed = claimed + holding.scalar_subquery()
+    mostly_idle = slots_judging(judge_unfit).scalar_subquery() > 2 * claimed
     untaken, _ = SERIES.lost(untaken_at)
-    return columns(*(found for life in KINDS for found in life.lost(at)), and_(untaken, mostly_idle))
+    return columns(*(figure for life in KINDS for figure in life.lost(at)), and_(untaken, mostly_idle))

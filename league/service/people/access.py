@@ -111,10 +111,10 @@ def look_up(session: Session, secret: str, kind: TokenKind) -> Access:
         BadToken: unknown, of another kind, revoked or expired, or its owner's account is closed, which holders of a
         once valid secret may learn.
     """
-    found = session.exec(OWNED, params={"sha256": digest(secret), "kind": kind}).first()
-    if found is None:
+    row = session.exec(OWNED, params={"sha256": digest(secret), "kind": kind}).first()
+    if row is None:
         raise BadToken("this one is unknown")
-    token, user = found
+    token, user = row
     at = now(session)
     if user.closed_at is not None:  # this includes a token issued while the account was being closed
         raise BadToken("the account of this one is closed", AccountClosed(user.ban_reason))

@@ -139,10 +139,10 @@ def version_failed(session: Session, season_id: int, version_id: int, match_id: 
     _tell_people_of(session, bot_id, NoticeKind.FAULT, subject, fault=fault.value, **facts)
     if rest_faults is not None:
         return
-    found = session.exec(RECENT, params=which).all()
-    faults = sum(one is not None for one in found)
+    recent = session.exec(RECENT, params=which).all()
+    faults = sum(fault is not None for fault in recent)
     if faults >= MANY_FAULTS:
-        facts |= {"faults": faults, "matches": len(found)}
+        facts |= {"faults": faults, "matches": len(recent)}
         _tell_people_of(session, bot_id, NoticeKind.MANY_FAULTS, subject, **facts)
 
 
@@ -368,7 +368,7 @@ TOLD = select(Notice.id).where(Notice.kind == bindparam("kind"), Notice.subject 
 
 def _people(session: Session, bot_ids: Collection[int]) -> dict[int, list[int]]:
     """Return the people who are notified about each bot: its maker, or its team's members, with an open account."""
-    found: dict[int, list[int]] = {bot_id: [] for bot_id in bot_ids}
+    people: dict[int, list[int]] = {bot_id: [] for bot_id in bot_ids}
     chosen = col(Bot.id).in_(list(bot_ids))
     alone: Any = columns(col(Bot.id).label("bot_id"), col(Bot.owner_id).label("user_id"))
     alone = alone.where(chosen, col(Bot.team_id).is_(None))
@@ -377,13 +377,13 @@ def _people(session: Session, bot_ids: Collection[int]) -> dict[int, list[int]]:
     behind = union_all(alone, teams).subquery()
     there = columns(behind.c.bot_id, behind.c.user_id).join_from(behind, User, col(User.id) == behind.c.user_id)
     for bot_id, user_id in session.connection().execute(there.where(col(User.closed_at).is_(None))):
-        found[bot_id].append(user_id)
-    return found
+        people[bot_id].append(user_id)
+    return people
 
 
 def _all_with(session: Session, role: Role) -> Sequence[int]:
-    found = select(User.id).where(col(User.role).in_(Role.allowing(role)), col(User.closed_at).is_(None))
-    return session.exec(found).all()
+    ids = select(User.id).where(col(User.role).in_(Role.allowing(role)), col(User.closed_at).is_(None))
+    return session.exec(ids).all()
 
 
 def _season_facts(session: Session, season_id: int) -> dict[str, str | int]:
@@ -396,8 +396,8 @@ def notice_info(row: Notice) -> NoticeInfo:
     stored = stored if isinstance(stored, dict) else {}
     known = {name: fact if type(fact) is int else str(fact)[:MOST_FACT] for name, fact in stored.items()}
     words = {name: str(fact) for name, fact in known.items() if name in KNOWN_WORDS}
-    told = {"reason": gettext(str(known.get("reason", "")))}
-    about = known | told | {name: _filled(gettext(fact), known) for name, fact in words.items()}
+    reason = {"reason": gettext(str(known.get("reason", "")))}
+    about = known | reason | {name: _filled(gettext(fact), known) for name, fact in words.items()}
     sentence, path = _filled(gettext(row.kind.sentence), about), _filled(row.kind.path, known)
     facts = known | {name: _filled(fact, known) for name, fact in words.items()}
     return from_row(NoticeInfo, row, text=sentence, path=path, about=facts)

@@ -189,8 +189,8 @@ def hand_over_team(session: Session, captain: Person, team_id: int, name: str) -
     if team.captain_id != successor.id:
         team.captain_id = successor.id
         session.flush()
-        said = N_("You made {captain} captain of your team {team}.")
-        notices.account_changed(session, captain.id, said, captain=successor.name, team=team.name)
+        sentence = N_("You made {captain} captain of your team {team}.")
+        notices.account_changed(session, captain.id, sentence, captain=successor.name, team=team.name)
         record(session, captain.name, "team-handed-over", f"team/{team_id}", {"captain": successor.name})
     return team_info(session, team_id, captain)
 
@@ -223,13 +223,13 @@ def give_bot(session: Session, asker: Person, bot: Bot, team_id: int | None) -> 
     going_on = going_on.where(Entry.bot_id == bot.id, col(Season.state).in_(GOING_ON)).limit(1)
     season = session.exec(going_on).first()
     if season is not None:
-        said = _("The bot is in season %(season)r, and can change owners only after that closes.", season=season)
-        raise WrongState("entered", said)
+        sentence = _("The bot is in season %(season)r, and can change owners only after that closes.", season=season)
+        raise WrongState("entered", sentence)
     bot.team_id = team_id
     flush_unless_taken(session, NameTaken("bot of that team", bot.name))
     owner = session.get_one(User, bot.owner_id).name if team_id is None else session.get_one(Team, team_id).name
-    said = N_("The bot {bot}, which you created, was given to {owner}.")
-    notices.account_changed(session, bot.owner_id, said, bot=bot.name, owner=owner)
+    sentence = N_("The bot {bot}, which you created, was given to {owner}.")
+    notices.account_changed(session, bot.owner_id, sentence, bot=bot.name, owner=owner)
     record(session, asker.name, "bot-given", f"bot/{bot.id}", {"team": team_id})
 
 

@@ -187,10 +187,10 @@ def users_beginning(session: Session, named: str, limit: int) -> list[str]:
 
 def existing_user(session: Session, name: str) -> User:
     """Return the user's row. Raises NotFound."""
-    found = user_named(session, name)
-    if found is None:
+    user = user_named(session, name)
+    if user is None:
         raise NotFound("user", name)
-    return found
+    return user
 
 
 def insert_user(session: Session, name: str, password_hash: str | None, role: Role) -> Person:
@@ -230,8 +230,8 @@ FRESH = timedelta(minutes=10)
 
 def person_known_as(session: Session, issuer: str, subject: str) -> Person | None:
     """Find the account that this identity opens, if any. Raises AccountClosed."""
-    found = select(User).join(Identity, col(Identity.user_id) == User.id)
-    user = session.exec(found.where(Identity.issuer == issuer, Identity.subject == subject)).first()
+    users = select(User).join(Identity, col(Identity.user_id) == User.id)
+    user = session.exec(users.where(Identity.issuer == issuer, Identity.subject == subject)).first()
     if user is None:
         return None
     if user.closed_at is not None:

@@ -90,11 +90,11 @@ def trends(session: Session, season_id: int, bot_ids: Sequence[int]) -> dict[int
         return {}
     instants = {f"at{part}": first + (last - first) * part // (TREND_POINTS - 1) for part in range(TREND_POINTS)}
     seconds = {*connection.execute(BEFORE, of_season | instants).one()}
-    found: dict[int, list[float]] = {}
+    elos: dict[int, list[float]] = {}
     chosen = {"seconds": list(seconds), "bots": list(bot_ids)}
     for bot_id, elo in connection.execute(AT_SECONDS, of_season | chosen).all():
-        found.setdefault(bot_id, []).append(elo)
-    return found
+        elos.setdefault(bot_id, []).append(elo)
+    return elos
 
 
 def _of_season(what: Any) -> Select[Any]:

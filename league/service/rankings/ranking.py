@@ -180,13 +180,13 @@ def _ended(session: Session, season: Season) -> dict[int, tuple[int, float, floa
     snapshot = final_ranking(session, season.previous_id)
     rows = [] if snapshot is None else snapshot.standings["rows"]
     apart = snapshot is not None and "finals_log" in snapshot.config
-    found = {}
+    ended = {}
     for row in rows:
         if row.get("season_elo") is not None:
-            found[row["bot_id"]] = (row["version_id"], row["season_elo"], row["season_se"])
+            ended[row["bot_id"]] = (row["version_id"], row["season_elo"], row["season_se"])
         elif not (apart and row["finalist"] and "season_elo" not in row):  # published before season_elo was stored
-            found[row["bot_id"]] = (row["version_id"], row["elo"], row["se"])
-    return found
+            ended[row["bot_id"]] = (row["version_id"], row["elo"], row["se"])
+    return ended
 
 
 # The fields of a ranking: the divisions of a season, and in each the finalists before all others.
@@ -230,7 +230,7 @@ def _set_apart(fields: Sequence[Field], played: Collection[int], in_finals: Coll
     `in_finals`: if the finals alone rank the finalists, the versions with games in them. Finalists whose games there we
     failed to play come after the others, ranked by the whole season.
     """
-    found: list[tuple[tuple[int, bool, bool, bool, int], Field]] = []
+    ordered: list[tuple[tuple[int, bool, bool, bool, int], Field]] = []
     for field in fields:
         members: dict[tuple[bool, bool], list[int]] = {}
         for version_id in field.version_ids:
@@ -238,8 +238,8 @@ def _set_apart(fields: Sequence[Field], played: Collection[int], in_finals: Coll
             members.setdefault((version_id not in played, missed), []).append(version_id)
         for (unplayed, missed), version_ids in members.items():
             order = (field.division, unplayed, not field.finalists, missed, field.finals_place or 0)
-            found.append((order, replace(field, version_ids=tuple(version_ids), ranked=not unplayed)))
-    return [field for _, field in sorted(found, key=lambda one: one[0])]
+            ordered.append((order, replace(field, version_ids=tuple(version_ids), ranked=not unplayed)))
+    return [field for _, field in sorted(ordered, key=lambda pair: pair[0])]
 
 
 Row = dict[str, Any]
@@ -334,7 +334,7 @@ def _ranked(
             "fit": asdict(table.fit()),
             "seats": [asdict(effect) for effect in table.seats()],
             "pairs": _pairs(table, rows),
-            "rules": [one.rules_version for one in rules_played(session, [season.id])],
+            "rules": [rules.rules_version for rules in rules_played(session, [season.id])],
         },
         created_at=now(session),
     )
@@ -456,8 +456,8 @@ def _totals(session: Session, season_id: int, rated: int, faults: Mapping[int, M
         "abandoned": by_state.get(MatchState.ABANDONED, 0),
         "voids": sum(causes.values()),
         "causes": causes,
-        "timeouts": sum(found["timeouts"] for found in faults.values()),
-        "other_faults": sum(found["other_faults"] for found in faults.values()),
+        "timeouts": sum(of_bot["timeouts"] for of_bot in faults.values()),
+        "other_faults": sum(of_bot["other_faults"] for of_bot in faults.values()),
     }
 
 
@@ -466,8 +466,8 @@ def _versions(session: Session, version_ids: Sequence[int]) -> dict[int, Row]:
     about = (BotVersion.id, BotVersion.number, BotVersion.language, Bot.id, Bot.name, User.name, Team.name)
     versions = columns(*map(col, about)).join_from(BotVersion, Bot, col(Bot.id) == BotVersion.bot_id)
     versions = versions.join(User, col(User.id) == Bot.owner_id).join(Team, col(Team.id) == Bot.team_id, isouter=True)
-    found: Any = session.connection().execute(versions.where(col(BotVersion.id).in_(version_ids)))
-    return {version_id: dict(zip(names, values, strict=True)) for version_id, *values in found}
+    rows: Any = session.connection().execute(versions.where(col(BotVersion.id).in_(version_ids)))
+    return {version_id: dict(zip(names, values, strict=True)) for version_id, *values in rows}
 
 
 NO_FAULTS = {"timeouts": 0, "other_faults": 0}

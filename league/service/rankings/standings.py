@@ -207,10 +207,10 @@ def newest_snapshot(session: Session, season_id: int) -> int | None:
     """Return the id of the published ranking if there is one, else of the newest: caches of pages compare it, because a
     ranking of thousands of bots is a megabyte. Raises NotFound.
     """
-    found = session.exec(NEWEST, params={"id": season_id}).first()
-    if found is None:
+    row = session.exec(NEWEST, params={"id": season_id}).first()
+    if row is None:
         raise NotFound("season", season_id)
-    published, newest = found
+    published, newest = row
     number: int | None = published or newest
     return number
 
@@ -278,9 +278,9 @@ def kept(rankings: Sequence[tuple[int, datetime]], at: datetime, newest: int) ->
 def seasons_to_publish(session: Session) -> list[int]:
     """Return the closed seasons without published standings, in which no series is under way and no match is held."""
     unfinished = select(Series.season_id).where(col(Series.state).in_(UNFINISHED))
-    held = select(Match.season_id).where(Match.state == MatchState.HELD)
+    unseen = select(Match.season_id).where(Match.state == MatchState.HELD)
     over = select(Season.id).where(
-        Season.state == SeasonState.CLOSED, *(col(Season.id).not_in(those) for those in (unfinished, held, PUBLISHED))
+        Season.state == SeasonState.CLOSED, *(col(Season.id).not_in(those) for those in (unfinished, unseen, PUBLISHED))
     )
     return list(session.exec(over.order_by(col(Season.id))))
 
@@ -323,7 +323,7 @@ def note_archive(session: Session, organiser: Person, season_id: int, sha256: st
     lock_season(session, season_id)
     published(session, season_id, "its archive is final")
     subject, data = f"archive/{season_id}", {"sha256": sha256}
-    if canonical(data) not in {one.data for one in audit_log(session, subject=subject)}:
+    if canonical(data) not in {entry.data for entry in audit_log(session, subject=subject)}:
         record(session, organiser.name, "season-archived", subject, data)
 
 
@@ -339,11 +339,11 @@ def recount(session: Session, season_id: int) -> Recount:
     except ValueError as error:
         return Recount(season_id, stored.snapshot_id, stored.log_sha256, 0, (f"The ranking was {error}.",), due)
     made = ranking(session, season_id, config)
-    found = differences(
+    differing = differences(
         {"log_sha256": stored.log_sha256, "config": stored.config, **stored.standings},
         {"log_sha256": made.log_sha256, "config": made.config, **made.standings},
     )
-    return Recount(season_id, stored.snapshot_id, made.log_sha256, made.standings["totals"]["rated"], found, due)
+    return Recount(season_id, stored.snapshot_id, made.log_sha256, made.standings["totals"]["rated"], differing, due)
 
 
 def dice_check(session: Session, season_id: int) -> DiceCheck:
@@ -389,8 +389,8 @@ class Honesty:
 def totals_of(session: Session, snapshot_id: int) -> dict[str, Any]:
     """Return the totals of the log from which a ranking was made. Rankings are large and never change."""
     totals = select(col(RatingSnapshot.standings)["totals"]).where(RatingSnapshot.id == snapshot_id)
-    found: dict[str, Any] = session.exec(totals).one()
-    return found
+    counts: dict[str, Any] = session.exec(totals).one()
+    return counts
 
 
 def honesty(session: Session, totals: Callable[[Session, int], dict[str, Any]] = totals_of) -> list[Honesty]:
@@ -398,20 +398,20 @@ def honesty(session: Session, totals: Callable[[Session, int], dict[str, Any]] =
     seasons = session.exec(select(Season).order_by(col(Season.id).desc()).limit(MOST_SEASONS)).all()
     of_these = col(RatingSnapshot.season_id).in_([season.id for season in seasons])
     newest = select(func.max(RatingSnapshot.id)).where(of_these).group_by(col(RatingSnapshot.season_id))
-    told = (RatingSnapshot.season_id, RatingSnapshot.id, RatingSnapshot.log_sha256, RatingSnapshot.created_at)
-    rankings = session.exec(select(*told).where(col(RatingSnapshot.id).in_(newest)))
+    shown = (RatingSnapshot.season_id, RatingSnapshot.id, RatingSnapshot.log_sha256, RatingSnapshot.created_at)
+    rankings = session.exec(select(*shown).where(col(RatingSnapshot.id).in_(newest)))
     snapshots = {season_id: (number, log, at) for season_id, number, log, at in rankings}
     rules: dict[int, list[tuple[int, datetime]]] = {}
     for row in rules_played(session, [season.id for season in seasons]):
         rules.setdefault(row.season_id, []).append((row.rules_version, row.first_at))
     waiting = select(Match.season_id, func.count()).where(HELD, PLANNED).group_by(col(Match.season_id))
-    held = dict(session.exec(waiting).all())
+    on_hold = dict(session.exec(waiting).all())
     return [
         from_row(
             Honesty,
             season,
             season_id=season.id,
-            held=held.get(season.id, 0),
+            held=on_hold.get(season.id, 0),
             totals=totals(session, snapshots[season.id][0]) if season.id in snapshots else {},
             log_sha256=snapshots[season.id][1] if season.id in snapshots else None,
             ranked_at=snapshots[season.id][2] if season.id in snapshots else None,

@@ -156,7 +156,7 @@ def appeals(
         statement = statement.where(Appeal.season_id == season_id)
     if state is not None:
         statement = statement.where(Appeal.state == state)
-    return [_info(*found) for found in session.exec(newest_first(statement, Appeal.id, before, limit))]
+    return [_info(*row) for row in session.exec(newest_first(statement, Appeal.id, before, limit))]
 
 
 def waiting_appeals(session: Session, organiser: Person, *, after: int, limit: int) -> tuple[list[AppealInfo], int]:
@@ -165,7 +165,7 @@ def waiting_appeals(session: Session, organiser: Person, *, after: int, limit: i
     waits = Appeal.state == AppealState.OPEN
     rows = session.exec(NAMED.where(waits, Appeal.id > after).order_by(col(Appeal.id)).limit(limit))
     in_all = session.exec(select(func.count()).select_from(Appeal).where(waits)).one()
-    return [_info(*found) for found in rows], in_all
+    return [_info(*row) for row in rows], in_all
 
 
 NAMED = (
@@ -181,8 +181,8 @@ def _open(session: Session, appeal_id: int) -> Appeal:
         raise NotFound("appeal", appeal_id)
     if row.state is not AppealState.OPEN:
         it = gettext(row.state)
-        said = _("This appeal is already %(it)s; only open appeals can be ruled on or withdrawn.", it=it)
-        raise WrongState(row.state, said)
+        sentence = _("This appeal is already %(it)s; only open appeals can be ruled on or withdrawn.", it=it)
+        raise WrongState(row.state, sentence)
     return row
 
 

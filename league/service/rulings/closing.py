@@ -130,9 +130,9 @@ class Standing(Enum):
 def token_standing(session: Session, name: str, secret: str) -> Standing:
     """Check a secret (empty if there is none) that should be the token of the organiser with that name."""
     with_user = select(Token, User).join(User, col(User.id) == Token.user_id)
-    found = session.exec(with_user.where(Token.sha256 == digest(secret), Token.kind == TokenKind.TOKEN)).first()
-    if found is not None:
-        token, user = found
+    row = session.exec(with_user.where(Token.sha256 == digest(secret), Token.kind == TokenKind.TOKEN)).first()
+    if row is not None:
+        token, user = row
         if not user.role.allows(Role.ORGANISER):
             return Standing.DEMOTED
         if token.revoked_at is not None:

@@ -103,8 +103,8 @@ def restore_match(session: Session, organiser: Person, match_id: int, reason: st
     for meeting in drawn(session, with_players(col(Meeting.id).in_(of_series), col(Meeting.settled))):
         # If the meeting was settled without this match, it would contradict the points. Those voided later are in them.
         if points_of(session, match.season_id, [meeting], voided=True)[meeting.id] != meeting.points:
-            said = _("The points of its evaluation are final, perhaps without this match: it stays void.")
-            raise WrongState("final", said)
+            sentence = _("The points of its evaluation are final, perhaps without this match: it stays void.")
+            raise WrongState("final", sentence)
     _alone(session, match)
     session.delete(voided)
     rule_on_deadlines(session, match, void=False)
@@ -134,12 +134,12 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
             .where(Series.id == match.series_id, Series.purpose == Purpose.EVALUATION, final)
         )
         if (number := session.exec(over).first()) is not None:
-            said = _(
+            sentence = _(
                 "This match counts only in evaluation %(number)s, where its points are final. You can void it, which "
                 "clears its faults from the statistics. If the standings mislead, begin another evaluation.",
                 number=number,
             )
-            raise WrongState("final", said)
+            raise WrongState("final", sentence)
     if match.state is MatchState.HELD:
         answer_held(session, match_id, MatchState.ABANDONED)
     if voided is None:
@@ -195,19 +195,19 @@ def _alone(session: Session, match: Match) -> None:
     first = match
     while first.repeats_id is not None:
         first = session.get_one(Match, first.repeats_id)
-    found, newest = {first.id}, {first.id}
+    replays, newest = {first.id}, {first.id}
     while newest:
         newest = set(session.exec(select(Match.id).where(col(Match.repeats_id).in_(newest))).all())
-        found |= newest
+        replays |= newest
     others = (
         select(Match.id)
-        .where(col(Match.id).in_(found), Match.id != match.id)
+        .where(col(Match.id).in_(replays), Match.id != match.id)
         .where(col(Match.state) != MatchState.ABANDONED, col(Match.id).not_in(select(VoidedMatch.match_id)))
     )
     other = session.exec(others).first()
     if other is not None:
-        said = _("The match is replayed as match %(other)s; only one of them counts.", other=other)
-        raise WrongState("rejudged", said)
+        sentence = _("The match is replayed as match %(other)s; only one of them counts.", other=other)
+        raise WrongState("rejudged", sentence)
 
 
 def _copy(session: Session, match: Match, series_id: int, at: datetime) -> Match:
@@ -256,8 +256,8 @@ def held_matches(session: Session, organiser: Person, limit: int = 100) -> list[
     """
     organiser.must_organise()
     # Ordered by the number itself, SQLite walked through all matches until it had found enough.
-    held = select(Match.id).where(HELD, seen_by_organiser(organiser)).order_by(col(Match.id) + 0)
-    return [match_detail(session, match_id, organiser) for match_id in session.exec(held.limit(limit)).all()]
+    on_hold = select(Match.id).where(HELD, seen_by_organiser(organiser)).order_by(col(Match.id) + 0)
+    return [match_detail(session, match_id, organiser) for match_id in session.exec(on_hold.limit(limit)).all()]
 
 
 def held_by_game(session: Session) -> Mapping[str, int]:

@@ -55,12 +55,12 @@ def rest_failing(session: Session, season: Season) -> None:
     failing = failing.where(col(Participant.fault).is_not(None)).distinct()
     entries = select(Entry).where(Entry.season_id == season.id, col(Entry.rests_since).is_(None))
     for entry in session.exec(entries.where(col(Entry.bot_id).in_(failing))).all():
-        found = select(Participant.match_id, Participant.fault).join(Match, col(Match.id) == Participant.match_id)
-        found = found.where(Match.season_id == season.id, col(Match.rated), Participant.version_id == entry.version_id)
+        query = select(Participant.match_id, Participant.fault).join(Match, col(Match.id) == Participant.match_id)
+        query = query.where(Match.season_id == season.id, col(Match.rated), Participant.version_id == entry.version_id)
         if entry.faults_since is not None:
-            found = found.where(col(Participant.finished_at) > entry.faults_since)
+            query = query.where(col(Participant.finished_at) > entry.faults_since)
         newest = (col(Participant.finished_at).desc(), col(Participant.match_id).desc())
-        rows = session.exec(found.order_by(*newest).limit(season.rest_matches)).all()
+        rows = session.exec(query.order_by(*newest).limit(season.rest_matches)).all()
         last = [(match_id, Fault(fault) if fault else None) for match_id, fault in rows]
         faults = [(match_id, fault) for match_id, fault in last if fault is not None]
         if len(faults) >= season.rest_faults:
@@ -113,13 +113,13 @@ def rejoin(session: Session, owner: Person, season_id: int, bot_id: int) -> None
     if absent is not None:
         if not by_author(absent):
             raise _ruled_out(absent)
-        said = N_("The bot is withdrawn and may come back in %(seconds)s s.")
-        check_pause(session, season, absent.at, "withdrawn", said)
+        sentence = N_("The bot is withdrawn and may come back in %(seconds)s s.")
+        check_pause(session, season, absent.at, "withdrawn", sentence)
         _come_back(session, owner, season, absent, "entry-rejoined", "")
     entry = existing_entry(session, season_id, bot_id)
     if entry.rests_since is not None:
-        said = N_("The bot is resting and may play again in %(seconds)s s.")
-        check_pause(session, season, entry.rests_since, "resting", said)
+        sentence = N_("The bot is resting and may play again in %(seconds)s s.")
+        check_pause(session, season, entry.rests_since, "resting", sentence)
         wake(session, entry)
         record(session, owner.name, "entry-rejoined", f"season/{season_id}", {"bot": bot_id, "was": "rested"})
 
@@ -187,11 +187,11 @@ def by_author(absent: AbsentEntry) -> bool:
     return not absent.reason
 
 
-def check_pause(session: Session, season: Season, since: datetime, state: str, said: str) -> None:
+def check_pause(session: Session, season: Season, since: datetime, state: str, sentence: str) -> None:
     """Check that the pause after `since` is over, if the ladder is played. Raises TooSoon: `said`, with `seconds`."""
     left = since + timedelta(seconds=settings_of(session).rejoin_seconds) - now(session)
     if During.LADDER in season.state.during and left > timedelta():
-        raise TooSoon(said, state, left)
+        raise TooSoon(sentence, state, left)
 
 
 def must_take_part(session: Session, season_id: int, bot_id: int) -> None:
@@ -205,8 +205,8 @@ def must_take_part(session: Session, season_id: int, bot_id: int) -> None:
 
 
 def _ruled_out(absent: AbsentEntry) -> WrongState:
-    said = _("The bot was %(state)s by an organiser; only an organiser can bring it back.")
-    return WrongState(absent.absence, said % {"state": gettext(absent.absence)})
+    sentence = _("The bot was %(state)s by an organiser; only an organiser can bring it back.")
+    return WrongState(absent.absence, sentence % {"state": gettext(absent.absence)})
 
 
 def _entered(session: Session, bot_ids: Collection[int], states: Collection[SeasonState]) -> Sequence[tuple[int, int]]:
@@ -226,8 +226,8 @@ def _rule_out(session: Session, organiser: Person, season_id: int, bot_id: int, 
     theirs = select(Series.id).join(Match, col(Match.series_id) == Series.id)
     theirs = theirs.join(Participant, col(Participant.match_id) == Match.id)
     theirs = theirs.where(Series.season_id == season_id, Participant.bot_id == bot_id).distinct()
-    said = N_("A bot of this series was taken out.")
-    drop_waiting(session, season_id, Cause.ENTRY_ABSENT, said, col(Series.id).in_(theirs))
+    sentence = N_("A bot of this series was taken out.")
+    drop_waiting(session, season_id, Cause.ENTRY_ABSENT, sentence, col(Series.id).in_(theirs))
 
 
 def _leave(session: Session, actor: str, season_id: int, bot_id: int, absence: Absence, reason: str) -> None:
@@ -247,10 +247,10 @@ def _come_back(session: Session, who: Person, season: Season, absent: AbsentEntr
     touch_log(session, season.id)
 
 
-def _season_with(session: Session, season_id: int, bot_id: int, states: Collection[SeasonState], said: str) -> Season:
+def _season_with(session: Session, season_id: int, bot_id: int, states: Collection[SeasonState], clause: str) -> Season:
     """Return the season, locked, if it is in one of these states and has the bot. Raises NotFound, WrongState."""
     season = lock_season(session, season_id)
     if season.state not in states:
-        raise WrongState.of_season(season.state, said)
+        raise WrongState.of_season(season.state, clause)
     existing_entry(session, season_id, bot_id)
     return season

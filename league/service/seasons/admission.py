@@ -81,7 +81,7 @@ def version_to_enter(session: Session, season: Season, bot: Bot, number: int | N
         if version is None:
             raise NotFound("version", number)
         if version.state is not VersionState.READY:
-            raise NotReady(bot.name, _("version %(number)s is %(told)s", number=number, told=_told(version)))
+            raise NotReady(bot.name, _("version %(number)s is %(told)s", number=number, told=_condition(version)))
         if why := objection(season, version):
             raise NotAdmitted(_("version %(number)s %(why)s", number=number, why=why))
         return version
@@ -94,10 +94,10 @@ def version_to_enter(session: Session, season: Season, bot: Bot, number: int | N
         raise NotAdmitted(_("version %(n)s, the newest ready one, %(why)s", n=refused.number, why=why))
     newest = session.exec(of_bot.order_by(col(BotVersion.number).desc()).limit(1)).first()
     none = _("there are no uploads")
-    raise NotReady(bot.name, none if newest is None else _("the newest is %(told)s", told=_told(newest)))
+    raise NotReady(bot.name, none if newest is None else _("the newest is %(told)s", told=_condition(newest)))
 
 
-def _told(version: BotVersion) -> str:
+def _condition(version: BotVersion) -> str:
     """Return the version's state, and the first line of the reason if it is broken."""
     why = version.reason.strip().partition("\n")[0]
     state = gettext(version.state)

@@ -98,7 +98,7 @@ def preview_file(
     """
     organiser.must_organise()
     row = None if season_id is None else existing(session, Season, season_id)
-    return _told(session, _plan(session, organiser, text, row), season_id, bots, applied=False)
+    return _outcome(session, _plan(session, organiser, text, row), season_id, bots, applied=False)
 
 
 def apply_file(session: Session, organiser: Person, text: str, season_id: int | None = None) -> Declared:
@@ -106,11 +106,11 @@ def apply_file(session: Session, organiser: Person, text: str, season_id: int | 
     organiser.must_organise()
     row = None if season_id is None else lock_season(session, season_id)
     plan = _plan(session, organiser, text, row)
-    told = _told(session, plan, season_id, None, applied=bool(plan.changed))
+    declared = _outcome(session, plan, season_id, None, applied=bool(plan.changed))
     made = _make(session, organiser, plan) if row is None else _change(session, organiser, plan, row.id)
     if plan.invited is not None:
         set_list(session, organiser, made, [user.id for user in plan.invited])
-    return replace(told, season_id=made)
+    return replace(declared, season_id=made)
 
 
 def _make(session: Session, organiser: Person, plan: _Plan) -> int:
@@ -166,7 +166,7 @@ def _plan(session: Session, organiser: Person, text: str, row: Season | None) ->
     if any(path == PATHS["finals"] or path.startswith(CONTESTS) for path in complained):
         # other complaints about finals would follow from that mistake
         complained |= {PATHS[name] for name in ("finals", "finals_at", "stages", "finals_log")}
-    mistakes += (one for one in _refusals(session, plan) if one[0] not in complained)
+    mistakes += (mistake for mistake in _refusals(session, plan) if mistake[0] not in complained)
     if mistakes:
         raise BadSeasonFile(read.located(mistakes))
     return plan
@@ -196,7 +196,7 @@ def _after(
     if users is not None:
         after["invited"] = [user.name for user in users]
     if declared.divisions is not None:
-        after["divisions"] = [(one.name, one.size) for one in declared.divisions] or list(SINGLE)
+        after["divisions"] = [(division.name, division.size) for division in declared.divisions] or list(SINGLE)
     return after
 
 
@@ -230,13 +230,13 @@ def _users(session: Session, names: Sequence[str] | None) -> tuple[list[User] | 
     if names is None:
         return None, ""
     keys = {storable(name).lower(): name for name in names}
-    found = session.exec(select(User).where(col(User.name_key).in_(keys)).order_by(User.name_key)).all()
-    for user in found:
+    users = session.exec(select(User).where(col(User.name_key).in_(keys)).order_by(User.name_key)).all()
+    for user in users:
         del keys[user.name_key]
     unknown = list(keys.values())
     more = " " + _("and %(count)s more", count=len(unknown) - MOST_NAMES) if len(unknown) > MOST_NAMES else ""
     names = ", ".join(unknown[:MOST_NAMES]) + more
-    return list(found), _("there are no such authors: %(names)s", names=names) if unknown else ""
+    return list(users), _("there are no such authors: %(names)s", names=names) if unknown else ""
 
 
 def _fixed(session: Session, declared: Declaration, row: Season | None, previous: Season | None) -> Iterator[Mistake]:
@@ -244,8 +244,8 @@ def _fixed(session: Session, declared: Declaration, row: Season | None, previous
     if declared.name is not None:
         named = session.exec(select(Season.id).where(Season.name_key == declared.name.lower())).first()
         if named is not None and (row is None or named != row.id):
-            said = _("season %(id)s has this name; apply the file to it (--season %(id)s), or choose another", id=named)
-            yield PATHS["name"], said
+            text = _("season %(id)s has this name; apply the file to it (--season %(id)s), or choose another", id=named)
+            yield PATHS["name"], text
     if row is not None:
         if declared.previous_id not in {None, row.previous_id}:
             other = _("nothing") if row.previous_id is None else _("season %(id)s", id=row.previous_id)
@@ -258,22 +258,22 @@ def _fixed(session: Session, declared: Declaration, row: Season | None, previous
 
 def _refusals(session: Session, plan: _Plan) -> Iterator[Mistake]:
     """Yield mistakes against the rules of all seasons."""
-    found = [*faults(plan.as_season()), *panel_faults(session, plan.as_season())]
+    wrong = [*faults(plan.as_season()), *panel_faults(session, plan.as_season())]
     if plan.row is not None:
-        found += settled(plan.row.state, [name for name in plan.changed if name in TERMS])
+        wrong += settled(plan.row.state, [name for name in plan.changed if name in TERMS])
     if "divisions" in plan.changed:
         divisions = plan.then["divisions"]
         if plan.row is not None:
-            found += change_faults(session, plan.row, divisions)
+            wrong += change_faults(session, plan.row, divisions)
         elif plan.read.declared.previous_id is not None:
-            said = _("a season that continues another keeps its divisions; change them once it is made")
-            yield PATHS["divisions"], said
+            sentence = _("a season that continues another keeps its divisions; change them once it is made")
+            yield PATHS["divisions"], sentence
         else:
-            found += division_faults(divisions)
-    yield from ((PATHS[fault.setting], fault.why) for fault in found)
+            wrong += division_faults(divisions)
+    yield from ((PATHS[fault.setting], fault.why) for fault in wrong)
 
 
-def _told(session: Session, plan: _Plan, season_id: int | None, bots: int | None, *, applied: bool) -> Declared:
+def _outcome(session: Session, plan: _Plan, season_id: int | None, bots: int | None, *, applied: bool) -> Declared:
     changes = [DeclaredChange(PATHS[name], _json(plan.now[name]), _json(plan.then[name])) for name in plan.changed]
     dates = _timetable(plan.then, now(session))
     wanted = plan.as_season()
@@ -295,7 +295,7 @@ def season_timetable(session: Session, season_id: int) -> list[DeclaredDate]:
 
 def _timetable(then: Mapping[str, Any], at: datetime) -> list[DeclaredDate]:
     """Return the steps in the order in which they are taken; one without a date follows the one before it."""
-    found: list[tuple[datetime, DeclaredDate]] = []
+    steps: list[tuple[datetime, DeclaredDate]] = []
     latest = datetime.min.replace(tzinfo=UTC)
     for name in DATES:
         if name == "finals_at" and then["finals"] is FinalsFormat.NONE:
@@ -303,11 +303,11 @@ def _timetable(then: Mapping[str, Any], at: datetime) -> list[DeclaredDate]:
         latest = max(latest, then[name] or latest)
         closes_itself = name == "closes_at" and then["finals"] is not FinalsFormat.NONE and then["closes_when_done"]
         otherwise = N_("when the finals are over") if closes_itself else N_("manually")
-        found.append((latest, DeclaredDate(PATHS[name], TERMS[name].setting.label, then[name], otherwise)))
+        steps.append((latest, DeclaredDate(PATHS[name], TERMS[name].setting.label, then[name], otherwise)))
         if name == "finals_at":
-            found += ((latest, stage) for stage in _stage_dates(then))
-    found += ((one.at or latest, one) for one in _evaluation_dates(then[EVALUATIONS], at))
-    return [step for _, step in sorted(found, key=lambda one: one[0])]
+            steps += ((latest, stage) for stage in _stage_dates(then))
+    steps += ((date.at or latest, date) for date in _evaluation_dates(then[EVALUATIONS], at))
+    return [step for _, step in sorted(steps, key=lambda pair: pair[0])]
 
 
 def _stage_dates(then: Mapping[str, Any]) -> list[DeclaredDate]:
@@ -325,11 +325,11 @@ def _stage_dates(then: Mapping[str, Any]) -> list[DeclaredDate]:
 def _evaluation_dates(lines: Sequence[DeclaredEvaluation], at: datetime) -> list[DeclaredDate]:
     """Return the next date of each line, the soonest first; lines without one come last."""
     dates = []
-    for one in lines:
-        label = _("Evaluation %(name)s", name=one.name)
-        if one.every_minutes is not None:
-            label += _(", then every %(time)s", time=counted(one.every_minutes, "minute"))
-        dates.append(DeclaredDate(EVALUATIONS, label, one.next_due(at), N_("all times have passed")))
+    for line in lines:
+        label = _("Evaluation %(name)s", name=line.name)
+        if line.every_minutes is not None:
+            label += _(", then every %(time)s", time=counted(line.every_minutes, "minute"))
+        dates.append(DeclaredDate(EVALUATIONS, label, line.next_due(at), N_("all times have passed")))
     return sorted(dates, key=lambda date: (date.at is None, date.at or at))
 
 
@@ -351,27 +351,27 @@ def _warnings(session: Session, plan: _Plan) -> Iterator[str]:
         yield f"{PATHS['invited']} has no effect while {PATHS['admission']} is {season.admission.value}."
     if plan.then[EVALUATIONS] and season.state is SeasonState.SCHEDULED and season.opens_at is None:
         yield f"{PATHS['opens_at']} is left out: nothing is played, not even evaluations, until you open the season."
-    for one in plan.then[EVALUATIONS]:
-        if one.next_due(now(session)) is None:
-            yield f"{EVALUATIONS}: all times of {one.name} have passed."
+    for line in plan.then[EVALUATIONS]:
+        if line.next_due(now(session)) is None:
+            yield f"{EVALUATIONS}: all times of {line.name} have passed."
         if end := season.finals_at or season.closes_at:
             what = "the finals begin" if season.finals_at else "the season closes"
             before = end - timedelta(microseconds=1)
-            if (lost := one.next_due(before)) is not None:
-                yield f"{EVALUATIONS}: {one.name}, due {stamp(lost)}, is not played: {what} at {stamp(end)}."
-            if (last := one.newest_due(end - NEAR_THE_END, before)) is not None:
-                due = f"{EVALUATIONS}: {one.name}, due {stamp(last)}"
+            if (lost := line.next_due(before)) is not None:
+                yield f"{EVALUATIONS}: {line.name}, due {stamp(lost)}, is not played: {what} at {stamp(end)}."
+            if (last := line.newest_due(end - NEAR_THE_END, before)) is not None:
+                due = f"{EVALUATIONS}: {line.name}, due {stamp(last)}"
                 yield f"{due}, is cancelled if it is not over when {what} at {stamp(end)}."
-    if said := rounded(season):
-        yield said
+    if sentence := rounded(season):
+        yield sentence
 
 
 def _json(value: Any) -> Any:
     """Return a value in its JSON form; divisions are written as people write them."""
     if isinstance(value, datetime):
         return value.isoformat()
-    if isinstance(value, list) and all(isinstance(one, DeclaredEvaluation) for one in value):
-        return [one.words for one in value]
+    if isinstance(value, list) and all(isinstance(line, DeclaredEvaluation) for line in value):
+        return [line.words for line in value]
     if isinstance(value, list):
-        return [one if isinstance(one, str) else f"{one[0]}: {one[1]}" if one[1] else one[0] for one in value]
+        return [line if isinstance(line, str) else f"{line[0]}: {line[1]}" if line[1] else line[0] for line in value]
     return value

@@ -82,8 +82,8 @@ def change_divisions(
 def change_faults(session: Session, season: Season, wanted: Sequence[tuple[str, int | None]]) -> Iterator[BadSetting]:
     """Yield the reasons why a season cannot have these divisions instead of its own."""
     if season.state is not SeasonState.SCHEDULED:
-        said = _("they can no longer be changed because the season is %(state)s", state=gettext(season.state))
-        yield BadSetting("divisions", said)
+        sentence = _("they can no longer be changed because the season is %(state)s", state=gettext(season.state))
+        yield BadSetting("divisions", sentence)
     yield from division_faults(wanted)
     entries = Counter[int]()
     for division in divisions_of(session, [season.id])[season.id]:
@@ -95,10 +95,10 @@ def change_faults(session: Session, season: Season, wanted: Sequence[tuple[str, 
 
 def divisions_of(session: Session, season_ids: Sequence[int]) -> dict[int, list[DivisionView]]:
     """Return the divisions of each season, the highest first."""
-    found: dict[int, list[DivisionView]] = {season_id: [] for season_id in season_ids}
+    by_season: dict[int, list[DivisionView]] = {season_id: [] for season_id in season_ids}
     for season_id, *about in session.exec(DIVISIONS, params={"ids": season_ids}) if season_ids else ():
-        found[season_id].append(DivisionView(*about))
-    return found
+        by_season[season_id].append(DivisionView(*about))
+    return by_season
 
 
 _ENTRIES = (
@@ -247,5 +247,5 @@ def _begins_with(
     if gated:
         at_gate = (Contest.entry_id == before.id, Contest.kind == ContestKind.GATE)
         failed_there = matchups(session, *at_gate, Contest.state == ContestState.FAILED)
-        failed.update(one.candidate_id for one in failed_there)
+        failed.update(duel.candidate_id for duel in failed_there)
     return newest_ready(session, before.bot_id, season, failed)

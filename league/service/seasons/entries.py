@@ -126,8 +126,8 @@ BUILT_LAST = OF_BOT.order_by(col(BotVersion.number).desc()).limit(1)
 def _must_be_welcome(session: Session, season: Season, bot: Bot) -> None:
     """Check that the season accepts entries, and this bot's in particular."""
     if season.state not in ENTERABLE:
-        said = _("bots can enter, or change versions, only while it is %(states)s")
-        raise WrongState.of_season(season.state, said, ENTERABLE)
+        clause = _("bots can enter, or change versions, only while it is %(states)s")
+        raise WrongState.of_season(season.state, clause, ENTERABLE)
     if bot.game != season.game:
         raise WrongGame(bot.game, season.game)
     must_take_part(session, season.id, bot.id)
@@ -186,16 +186,16 @@ def entries_named(
         .join(User, col(User.id) == Bot.owner_id)
         .join(Team, col(Team.id) == Bot.team_id, isouter=True)
     )
-    found = session.exec(count.where(Entry.season_id == season_id, fits)).one()
-    return _views(session, ENTERED.where(fits).offset(skip).limit(limit), season_id), found
+    in_all = session.exec(count.where(Entry.season_id == season_id, fits)).one()
+    return _views(session, ENTERED.where(fits).offset(skip).limit(limit), season_id), in_all
 
 
 def entry_info(session: Session, season_id: int, bot_id: int) -> EntryInfo:
     """Return one entry. Raises NotFound."""
-    found = _views(session, ONE, season_id, bot=bot_id)
-    if not found:
+    views = _views(session, ONE, season_id, bot=bot_id)
+    if not views:
         raise NotFound.entry(bot_id)
-    return found[0]
+    return views[0]
 
 
 def offer_version(session: Session, version_id: int) -> None:
@@ -278,12 +278,12 @@ def _choose_by_author(
 def _must_leave_choices(entry: Entry | None, bot_id: int, number: int | None = None, gate: Gate = "keep") -> None:
     """Raise WrongState if an organiser tries to choose more than whether the bot takes part."""
     if entry is not None:
-        said = _("Bot number %(bot_id)s is already in this season; its author chooses the version.", bot_id=bot_id)
-        raise WrongState("entered", said)
+        sentence = _("Bot number %(bot_id)s is already in this season; its author chooses the version.", bot_id=bot_id)
+        raise WrongState("entered", sentence)
     for setting, is_chosen in ((N_("version"), number is not None), (N_("gate"), gate != "keep")):
         if is_chosen:
-            said = _("The bot is not yours: only its author may choose its %(setting)s.", setting=gettext(setting))
-            raise WrongState("not-yours", said)
+            sentence = _("The bot is not yours: only its author may choose its %(setting)s.", setting=gettext(setting))
+            raise WrongState("not-yours", sentence)
 
 
 def _pause_choosing(session: Session, season: Season, entry: Entry) -> None:
@@ -291,8 +291,8 @@ def _pause_choosing(session: Session, season: Season, entry: Entry) -> None:
     because choosing a version for each opponent would amount to choosing opponents. Raises TooSoon.
     """
     if entry.chosen_at is not None:
-        said = N_("The version was chosen recently and may be changed in %(seconds)s s.")
-        check_pause(session, season, entry.chosen_at, "newly chosen", said)
+        sentence = N_("The version was chosen recently and may be changed in %(seconds)s s.")
+        check_pause(session, season, entry.chosen_at, "newly chosen", sentence)
     entry.chosen_at = now(session)
     session.flush()
 
@@ -304,7 +304,7 @@ def _bot(session: Session, who: Person, bot_id: int) -> Bot:
 
 
 def _views(session: Session, statement: Any, season_id: int, **values: int) -> list[EntryInfo]:
-    found = session.exec(statement, params={"season": season_id, **values}).all()
+    rows = session.exec(statement, params={"season": season_id, **values}).all()
     return [
         from_row(
             EntryInfo,
@@ -319,7 +319,7 @@ def _views(session: Session, statement: Any, season_id: int, **values: int) -> l
             absence_reason="" if absent is None else absent.reason,
             rests=entry.rest_reason,
         )
-        for entry, bot, author, team, number, absent, challenger in found
+        for entry, bot, author, team, number, absent, challenger in rows
     ]
 
 

@@ -181,13 +181,13 @@ def season_progress(session: Session, season_id: int, *, whole: bool = True) -> 
     come are counted as by `season_waiting`.
     """
     entries = session.exec(select(func.count()).select_from(Entry).where(Entry.season_id == season_id)).one()
-    found = session.exec(planned_by_state(season_id, whole=whole)).all()
-    matches = Counter({str(state): count for state, count, _ in found})
+    rows = session.exec(planned_by_state(season_id, whole=whole)).all()
+    matches = Counter({str(state): count for state, count, _ in rows})
     if not whole:
         matches[MatchState.SCHEDULED], _ = season_waiting(session, season_id)
     out = union(*taken_out(season_id)).subquery()
     taken = select(func.count()).select_from(out).join(Match, col(Match.id) == out.c[0]).where(col(Match.rated))
-    counting = sum(rated for *_, rated in found) - session.exec(taken).one()
+    counting = sum(rated for *_, rated in rows) - session.exec(taken).one()
     voids = session.exec(select(func.count()).select_from(Attempt).where(*voids_at_planned(season_id))).one()
     return Progress(
         entries=entries,
@@ -217,8 +217,8 @@ def season_waiting(session: Session, season_id: int) -> tuple[int, int]:
     """Return the number of matches to come, at most `COUNTED` + 1, and of held matches. Played matches are counted with
     each ranking.
     """
-    waiting, held = session.exec(WAITING, params={"id": season_id}).one()
-    return waiting, held
+    waiting, on_hold = session.exec(WAITING, params={"id": season_id}).one()
+    return waiting, on_hold
 
 
 COUNTED = 10_000
@@ -245,8 +245,8 @@ def inherited(game: str, previous: Season | None) -> dict[str, Any]:
 
 def settled(state: SeasonState, changed: Iterable[str]) -> Iterator[BadSetting]:
     """Yield those of the changed settings that can no longer be changed."""
-    said = _("it can no longer be changed because the season is %(state)s", state=gettext(state))
-    yield from (BadSetting(setting, said) for setting in changed if not TERMS[setting].may_change(state))
+    sentence = _("it can no longer be changed because the season is %(state)s", state=gettext(state))
+    yield from (BadSetting(setting, sentence) for setting in changed if not TERMS[setting].may_change(state))
 
 
 def faults(row: Season) -> Iterator[BadSetting]:
@@ -281,8 +281,8 @@ def faults(row: Season) -> Iterator[BadSetting]:
     yield from (BadSetting("evaluations", fault) for fault in timetable_faults(timetable(row.evaluations)))
 
 
-def _raise_any(found: Iterator[BadSetting]) -> None:
-    for fault in found:
+def _raise_any(mistakes: Iterator[BadSetting]) -> None:
+    for fault in mistakes:
         raise fault
 
 
@@ -295,8 +295,8 @@ def published(session: Session, season_id: int, possible: str) -> Season:
     """Return a season with published standings; `possible`: what publication allows. Raises NotFound, WrongState."""
     row = existing(session, Season, season_id)
     if _finals(session, [season_id]).get(season_id) is None:
-        said = _("%(possible)s once it is closed and its standings are published", possible=possible)
-        raise WrongState.of_season(row.state, said)
+        sentence = _("%(possible)s once it is closed and its standings are published", possible=possible)
+        raise WrongState.of_season(row.state, sentence)
     return row
 
 
@@ -354,12 +354,12 @@ def rounded(row: Season) -> str:
     numbers["games_per_pair"] = _("%(n)s of each pair, not %(other)s")
     if row.finals in (FinalsFormat.ROUND_ROBIN, FinalsFormat.SWISS):
         numbers["finals_games"] = _("%(n)s at each meeting in the finals, not %(other)s")
-    said = [
+    phrases = [
         words % {"n": getattr(plays, name), "other": getattr(row, name)}
         for name, words in numbers.items()
         if getattr(plays, name) != getattr(row, name)
     ]
-    if not said:
+    if not phrases:
         return ""
-    told = _("Each deal is played once from each of the %(seats)s seats, so there are %(said)s.")
-    return told % {"seats": row.seats, "said": "; ".join(said)}
+    sentence = _("Each deal is played once from each of the %(seats)s seats, so there are %(said)s.")
+    return sentence % {"seats": row.seats, "said": "; ".join(phrases)}

@@ -69,12 +69,12 @@ EARLIER_SEASONS = 5
 def ladder_bound(session: Session, season_id: int) -> int:
     """Return the number of series of one season's ladder that may wait or run. Seasons in play share the slots."""
     session.flush()
-    asked = {"season": season_id, **told_of(session, NO_HOST)}
-    found = session.connection().execute(_shares(settings_of(session).judge_unfit), asked).all()
-    slots: int = found[0].slots
-    seasons: int = found[0].seasons
+    params = {"season": season_id, **told_of(session, NO_HOST)}
+    rows = session.connection().execute(_shares(settings_of(session).judge_unfit), params).all()
+    slots: int = rows[0].slots
+    seasons: int = rows[0].seasons
     most = bound_with(slots)
-    took = [row.finished_at - row.started_at for row in found if row.started_at and row.finished_at]
+    took = [row.finished_at - row.started_at for row in rows if row.started_at and row.finished_at]
     if len(took) < ENOUGH or not slots:
         return most
     mean = sum(took, timedelta(0)) / len(took)
@@ -91,7 +91,7 @@ def machines_for(session: Session, season: Season) -> Machines:
     of_game = select(Season.id).where(Season.game == season.game).order_by(col(Season.id) != (season.id or 0))
     season_ids = session.exec(of_game.order_by(col(Season.id).desc()).limit(1 + EARLIER_SEASONS))
     paces = (pace(session, season_id, slots, estimate=estimate) for season_id in season_ids)
-    return Machines(slots, next((one for one in paces if one.series), estimate))
+    return Machines(slots, next((of_season for of_season in paces if of_season.series), estimate))
 
 
 def pace(

@@ -123,8 +123,8 @@ def finish_series(
     for match_id, attempt in ((out.match_id, attempt) for out in outcomes for attempt in out.attempts):
         if Trait.CONDEMNS in Cause(attempt.cause).traits:  # other void attempts were followed by another attempt there
             blame_host(session, job.host, attempt.cause, attempt.detail, match_id)
-    held = [out.match_id for out in outcomes if out.result is None and _must_be_seen(session, out)]
-    left = wanted - {out.match_id for out in outcomes if out.result is not None} - set(held)
+    on_hold = [out.match_id for out in outcomes if out.result is None and _must_be_seen(session, out)]
+    left = wanted - {out.match_id for out in outcomes if out.result is not None} - set(on_hold)
     failure = failure if left else None
     at = now(session)
     after = _close(session, job.series_id, job.attempt, at, failure, job.host.name if left else None)
@@ -134,7 +134,7 @@ def finish_series(
     if about.shown:
         forget(session, job.series_id)
     write_outcomes(session, job, worker, about, outcomes, at)
-    _hold(session, held)
+    _hold(session, on_hold)
     if failure is not None:
         _note_failure(session, job.series_id, job.attempt, worker, failure, after, at)
     if outcomes:
@@ -237,7 +237,7 @@ def _must_be_seen(session: Session, outcome: MatchOutcome) -> bool:
         select(Attempt.evidence).where(Attempt.match_id == outcome.match_id, Attempt.cause != Cause.PLAYED)
     )
     evidence = [*before, *(attempt.evidence for attempt in outcome.attempts)]
-    seats = Counter(found["seat"] for found in evidence if found.get("seat") is not None)
+    seats = Counter(piece["seat"] for piece in evidence if piece.get("seat") is not None)
     return len(evidence) >= settings_of(session).match_attempts or max(seats.values(), default=0) >= SAME_SEAT
 
 

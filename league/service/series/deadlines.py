@@ -47,17 +47,17 @@ def count_deadlines(
     buckets: defaultdict[str, Counter[int]] = defaultdict(Counter)
     limits: Counter[str] = Counter()
     for outcome in outcomes:
-        for one in outcome.latencies:
-            command = storable_word(one.command)
-            sums[command].update(prompts=one.prompts, timeouts=one.timeouts, given_back=one.given_back)
-            buckets[command].update(one.counts)
-            limits[command] = max(limits[command], one.limit_ns)
+        for latency in outcome.latencies:
+            command = storable_word(latency.command)
+            sums[command].update(prompts=latency.prompts, timeouts=latency.timeouts, given_back=latency.given_back)
+            buckets[command].update(latency.counts)
+            limits[command] = max(limits[command], latency.limit_ns)
         for attempt in outcome.attempts:
             if attempt.cause != Cause.PLAYED and attempt.evidence.get("seat") is not None:
                 sums[storable_word(str(attempt.evidence.get("command", "")))]["void"] += 1
     rows = [
-        {**key, "limit_ns": limits[command], **{name: found[name] for name in ADDED}, "counts": {}}
-        for command, found in sorted(sums.items())
+        {**key, "limit_ns": limits[command], **{name: figures[name] for name in ADDED}, "counts": {}}
+        for command, figures in sorted(sums.items())
         for key in _keys(season_id, command, machine, at)
     ]
     if rows:

@@ -35,10 +35,10 @@ def withheld(session: Session, matches: Sequence[Match | Row[Any]]) -> set[int]:
     """Return the ids of the matches whose dice and moves are not public yet. They may also be rows of these columns."""
     if not matches:
         return set()
-    asked = {"season_ids": sorted({match.season_id for match in matches}), "commitments": _commitments(matches)}
-    found = session.connection().execute(WITHHELD, asked).all()
-    silent = {row.silent_id for row in found}
-    return _in_use(matches, found) | {match.id for match in matches if match.season_id in silent}
+    params = {"season_ids": sorted({match.season_id for match in matches}), "commitments": _commitments(matches)}
+    rows = session.connection().execute(WITHHELD, params).all()
+    silent = {row.silent_id for row in rows}
+    return _in_use(matches, rows) | {match.id for match in matches if match.season_id in silent}
 
 
 SILENT = select(Season.id).where(
@@ -57,8 +57,8 @@ def _commitments(matches: Sequence[Match | Row[Any]]) -> list[str]:
     return sorted({match.commitment for match in matches})
 
 
-def _in_use(matches: Sequence[Match | Row[Any]], found: Iterable[Any]) -> set[int]:
-    still_to_play = {row.commitment: row.scheduled for row in found}
+def _in_use(matches: Sequence[Match | Row[Any]], rows: Iterable[Any]) -> set[int]:
+    still_to_play = {row.commitment: row.scheduled for row in rows}
     return {
         match.id for match in matches if still_to_play.get(match.commitment, 0) > (match.state is MatchState.SCHEDULED)
     }

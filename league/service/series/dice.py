@@ -57,10 +57,10 @@ def deal_dice(session: Session, season_id: int, count: int) -> list[Dice]:
         .returning(col(Season.secret), col(Season.deals))
         .execution_options(synchronize_session=False)
     )
-    found = session.exec(taken).first()
-    if found is None:
+    row = session.exec(taken).first()
+    if row is None:
         return drawn_dice(session, count)
-    secret, last = found
+    secret, last = row
     return [Dice(deal, season_seed(secret, deal)) for deal in range(last - count + 1, last + 1)]
 
 

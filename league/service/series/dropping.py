@@ -46,20 +46,20 @@ def _uncount(session: Session, series: Series) -> None:
     ):
         seated.setdefault(match_id, []).append(version_id)
     for versions in seated.values():
-        for one, other in combinations(versions, 2):
-            low, high = min(one, other), max(one, other)
+        for version, other in combinations(versions, 2):
+            low, high = min(version, other), max(version, other)
             pair = session.get(Pair, (series.season_id, low, high))
             if pair is not None and pair.games > 0:
                 pair.games -= 1
                 if len(versions) == 2:
-                    pair.lead -= 1 if one == low else -1
+                    pair.lead -= 1 if version == low else -1
 
 
 def drop_held(session: Session, season_id: int) -> None:
     """Abandon the season's matches that wait for an organiser."""
     at = now(session)
-    held = select(Match.id).where(Match.season_id == season_id, Match.state == MatchState.HELD)
-    for match_id in session.exec(held).all():
+    on_hold = select(Match.id).where(Match.season_id == season_id, Match.state == MatchState.HELD)
+    for match_id in session.exec(on_hold).all():
         move(session, Match, match_id, MatchState.HELD, MatchState.ABANDONED, finished_at=at)
         put_back(session, [match_id])
 

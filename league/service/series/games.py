@@ -32,10 +32,10 @@ def announce_games(session: Session) -> None:
     """Declare the games of this process to be the league's."""
     here = as_reported()
     session.exec(delete(LeagueGame).where(col(LeagueGame.name).not_in(here)))
-    for name, told in here.items():
-        if set_values(session, LeagueGame, col(LeagueGame.name) == name, **told) == 0:
+    for name, facts in here.items():
+        if set_values(session, LeagueGame, col(LeagueGame.name) == name, **facts) == 0:
             with contextlib.suppress(IntegrityError), session.begin_nested():  # another process has just added it
-                session.add(LeagueGame(name=name, **told))
+                session.add(LeagueGame(name=name, **facts))
 
 
 def same_as(games: tuple[Identity, ...]) -> SelectOfScalar[str]:
@@ -85,14 +85,14 @@ GAMES = select(LeagueGame).order_by(col(LeagueGame.name))
 
 def disagreements(games: Iterable[LeagueGame], reported: Mapping[str, Any]) -> tuple[str, ...]:
     """Return sentences for operators about the games of the league that a machine lacks because its copies differ."""
-    told = []
+    sentences = []
     for game in games:
         other = reported.get(game.name)
         if other is None:
-            told.append(f"It does not have {game.name}, so it does not play it.")
+            sentences.append(f"It does not have {game.name}, so it does not play it.")
         elif (other["rules_version"], other["digest"]) != (game.rules_version, game.digest):
-            told.append(f"It has another {game.name} ({_short(other)}) than the API, so it does not play it.")
-    return tuple(told)
+            sentences.append(f"It has another {game.name} ({_short(other)}) than the API, so it does not play it.")
+    return tuple(sentences)
 
 
 def games_for(session: Session, organiser: Person) -> list[GameHere]:

@@ -151,14 +151,14 @@ def host_seen(
     if held_by is not None:
         since = now(session) if held_by else None
         _change(session, host, held_by=storable(held_by)[:MOST_HELD_BY], held_since_at=since)
-    found = {"steal_share": steal_share, "late_seconds": late_seconds, "busy_share": busy_share}
-    return _change(session, host, last_seen_at=now(session), **found)
+    figures = {"steal_share": steal_share, "late_seconds": late_seconds, "busy_share": busy_share}
+    return _change(session, host, last_seen_at=now(session), **figures)
 
 
 def due_check(session: Session, host: Host) -> Fitness | None:
     """Return the fitness of a machine that is due for a check, or None if it is not due."""
-    found = session.exec(DUE, params={**told_of(session, host), "at": now(session)}).first()
-    return None if found is None else Fitness(found)
+    fitness = session.exec(DUE, params={**told_of(session, host), "at": now(session)}).first()
+    return None if fitness is None else Fitness(fitness)
 
 
 DUE = select(WorkerHost.fitness).where(HERE, col(WorkerHost.check_due_at) <= bindparam("at", type_=UtcDateTime))
@@ -181,12 +181,12 @@ def record_check(
     at = now(session)
     fitness = Fitness.UNFIT if reasons else Fitness.FIT
     again_at = at + timedelta(seconds=again_seconds) if reasons else None
-    found: dict[str, Any] = {"report": evidence_json(report), "checked_at": at}
+    facts: dict[str, Any] = {"report": evidence_json(report), "checked_at": at}
     if doubts and not reasons:
         again_at = at + timedelta(seconds=min(DOUBT_SECONDS * 2.0 ** (doubts - 1), MOST_DOUBT_SECONDS))
     else:
-        found |= {"canary_at": at, "series_since_canary": 0}
-    _become(session, host, fitness, reasons, again_at, **found)
+        facts |= {"canary_at": at, "series_since_canary": 0}
+    _become(session, host, fitness, reasons, again_at, **facts)
     if fitness is Fitness.FIT:
         judged: Sequence[type[JobRow]] = (Series, Exhibition)
         for table in judged:
@@ -298,8 +298,8 @@ def _others(judge_unfit: bool) -> ColumnElement[bool]:
 
 def unfit_reasons(session: Session, host: Host) -> tuple[str, ...]:
     """Return the reasons why a machine should not judge, for operators and the ledger; none if it is fit."""
-    found = session.exec(FITNESS, params=told_of(session, host)).first()
-    return why_unfit(*(found or (None, ())))
+    row = session.exec(FITNESS, params=told_of(session, host)).first()
+    return why_unfit(*(row or (None, ())))
 
 
 FITNESS = select(WorkerHost.fitness, WorkerHost.reasons).where(HERE)

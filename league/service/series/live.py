@@ -63,10 +63,10 @@ def show(session: Session, job: SeriesJob, match_id: int, replies: Replies) -> b
     text = write_replies(replies)
     if len(text) > MOST_SHOWN_BYTES:
         return False
-    held = select(Series.id).where(
+    claimed = select(Series.id).where(
         Series.id == job.series_id, Series.attempt == job.attempt, Series.state == JobState.RUNNING
     )
-    if session.exec(held).first() is None:
+    if session.exec(claimed).first() is None:
         return False
     values: dict[str, Any] = {"match_id": match_id, "attempt": job.attempt, "replies": text, "at": now(session)}
     if session.exec(update(LiveMatch).where(col(LiveMatch.series_id) == job.series_id).values(**values)).rowcount == 0:
@@ -91,10 +91,10 @@ def watch(session: Session, match_id: int, viewer: Person | None = None) -> Watc
         .join(Series, col(Series.id) == Match.series_id)
         .where(Match.id == match_id)
     )
-    found = session.exec(statement).first()
-    if found is None:
+    shown = session.exec(statement).first()
+    if shown is None:
         raise NotFound("match", match_id)
-    row, game, variant, series = found
+    row, game, variant, series = shown
     must_see(session, viewer, row)
     watched = _watched(session, row, game, variant, series)
     return replace(watched, variant=variant, private=row.asked is Asked.PRIVATE)
@@ -119,9 +119,9 @@ def _watched(session: Session, row: Match, game: str, variant: Sequence[str] | N
 def live_matches(session: Session, series_ids: list[int]) -> dict[int, int]:
     """Return the match of each of these series that can be watched now."""
     statement = select(LiveMatch.series_id, Match).join(Match, col(Match.id) == LiveMatch.match_id)
-    found = session.exec(statement.where(col(LiveMatch.series_id).in_(series_ids))).all()
-    untold = withheld(session, [match for _, match in found])
-    return {series_id: match.id for series_id, match in found if match.id not in untold}
+    rows = session.exec(statement.where(col(LiveMatch.series_id).in_(series_ids))).all()
+    untold = withheld(session, [match for _, match in rows])
+    return {series_id: match.id for series_id, match in rows if match.id not in untold}
 
 
 def _played(

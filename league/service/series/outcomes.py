@@ -124,9 +124,9 @@ def _write_results(
                 "finished_at": at,
             }
         )
-        told = {fault.seat: fault for fault in outcome.faults}
+        faults = {fault.seat: fault for fault in outcome.faults}
         for seat, rank in enumerate(result.ranks):
-            fault = told.get(seat)
+            fault = faults.get(seat)
             participants.append(
                 {
                     "match_id": outcome.match_id,

@@ -87,8 +87,8 @@ def measured(series: Sequence[Played], slots: int, estimate: Pace = ESTIMATE) ->
     """
     if len(series) < ENOUGH:
         return estimate
-    counts = [one.matches for one in series]
-    took = [(one.finished_at - one.started_at).total_seconds() for one in series]
+    counts = [played.matches for played in series]
+    took = [(played.finished_at - played.started_at).total_seconds() for played in series]
     matches, seconds = fmean(counts), fmean(took)
     if len(series) >= FITTED and len(set(counts)) > 1:
         each = linear_regression(counts, took).slope
@@ -102,10 +102,10 @@ def _turn(series: Sequence[Played], slots: int) -> float:
     """Return the mean number of seconds for which a slot was idle although a series waited. The n-th series to start
     after the first `slots` took the slot of the n-th to end.
     """
-    ended = sorted(one.finished_at for one in series)
-    later = sorted(series, key=lambda one: one.started_at)[slots:]
-    found = [one.started_at - max(one.queued_at, before) for one, before in zip(later, ended, strict=False)]
-    waits = [max(0.0, gap.total_seconds()) for gap in found if gap <= MOST_TURN]
+    ended = sorted(played.finished_at for played in series)
+    later = sorted(series, key=lambda played: played.started_at)[slots:]
+    gaps = [played.started_at - max(played.queued_at, before) for played, before in zip(later, ended, strict=False)]
+    waits = [max(0.0, gap.total_seconds()) for gap in gaps if gap <= MOST_TURN]
     return fmean(waits) if waits else TURN_SECONDS
 
 
@@ -155,11 +155,11 @@ def tournaments(
     declared: Sequence[Stage], players: int, seats: int, at_once: int, whole: Callable[[int], int]
 ) -> list[list[Work]]:
     """Return the work of each stage, for that many players in the first. `whole`: matches of a table in whole turns."""
-    found = []
+    rounds = []
     for stage in declared:
-        found.append(tournament(stage.form(players, whole(stage.matches), seats=seats), players, at_once))
+        rounds.append(tournament(stage.form(players, whole(stage.matches), seats=seats), players, at_once))
         players = min(players, stage.keep)
-    return found
+    return rounds
 
 
 # A timetable ------------------------------------------------------------------------------------------------------
@@ -177,11 +177,11 @@ def foresee(
     each, and only times after `since` are due. `free`: when they can begin. `until`: when they end, even if some are
     left. `running`: the one that is being played.
     """
-    begun, found = {line.name: since[line.name] for line in lines}, []
+    begun, runs = {line.name: since[line.name] for line in lines}, []
     if running is not None:
         free = running.done_at
-        found.append(running)
-    while len(found) < MOST_FORESEEN:
+        runs.append(running)
+    while len(runs) < MOST_FORESEEN:
         due = earliest_due(lines, begun, free) or earliest_due(lines, begun, next_after(lines, free) or free)
         if due is None or (until is not None and max(due[0], free) >= until):
             break
@@ -189,10 +189,10 @@ def foresee(
         begins = max(at, free)
         matches, seconds = took[line.name]
         free = begins + timedelta(seconds=seconds)
-        found.append(ForecastEvaluation(line.name, at, begins, free, matches, _skipped(line, begun[line.name], at)))
+        runs.append(ForecastEvaluation(line.name, at, begins, free, matches, _skipped(line, begun[line.name], at)))
         begun[line.name] = at
-    ends = [[at for at in (next_after(lines, one.due_at), until) if at is not None] for one in found]
-    return [replace(one, late=any(one.done_at > at for at in limits)) for one, limits in zip(found, ends, strict=True)]
+    ends = [[at for at in (next_after(lines, run.due_at), until) if at is not None] for run in runs]
+    return [replace(run, late=any(run.done_at > at for at in limits)) for run, limits in zip(runs, ends, strict=True)]
 
 
 def _skipped(line: DeclaredEvaluation, since: datetime, at: datetime) -> int:
@@ -205,30 +205,30 @@ def _skipped(line: DeclaredEvaluation, since: datetime, at: datetime) -> int:
 
 def done_in_gaps(seconds: float, since: datetime, busy: Sequence[ForecastEvaluation]) -> datetime:
     """Return when other work of that length is done if it is played before, between and after evaluations."""
-    for one in busy:
-        gap = max(0.0, (one.begins_at - since).total_seconds())
+    for run in busy:
+        gap = max(0.0, (run.begins_at - since).total_seconds())
         if seconds <= gap:
             break
         seconds -= gap
-        since = max(since, one.done_at)
+        since = max(since, run.done_at)
     return since + timedelta(seconds=seconds)
 
 
-def warnings(found: Sequence[ForecastEvaluation], until: datetime | None) -> Iterator[str]:
+def warnings(runs: Sequence[ForecastEvaluation], until: datetime | None) -> Iterator[str]:
     """Return warnings for the organiser, in sentences."""
-    if late := [one for one in found if one.late and (until is None or one.done_at <= until)]:
-        told = _(
+    if late := [run for run in runs if run.late and (until is None or run.done_at <= until)]:
+        sentence = _(
             "%(late)s of %(all)s evaluations will not be done before the next is due; the first is %(name)s, due "
             "%(due)s, done %(done)s."
         )
-        yield told % {"late": len(late), "all": len(found), **_dated(late[0])}
-    if skipped := sum(one.skipped for one in found):
+        yield sentence % {"late": len(late), "all": len(runs), **_dated(late[0])}
+    if skipped := sum(run.skipped for run in runs):
         yield _("%(n)s times of the timetable will be skipped, because another evaluation is played then.", n=skipped)
-    for one in found:
-        if until is not None and one.done_at > until:
-            told = _("%(name)s, due %(due)s, will take until %(done)s, and is cut off at %(until)s.")
-            yield told % {**_dated(one), "until": stamp(until)}
+    for run in runs:
+        if until is not None and run.done_at > until:
+            sentence = _("%(name)s, due %(due)s, will take until %(done)s, and is cut off at %(until)s.")
+            yield sentence % {**_dated(run), "until": stamp(until)}
 
 
-def _dated(one: ForecastEvaluation) -> dict[str, str]:
-    return {"name": one.name, "due": stamp(one.due_at), "done": stamp(one.done_at)}
+def _dated(run: ForecastEvaluation) -> dict[str, str]:
+    return {"name": run.name, "due": stamp(run.due_at), "done": stamp(run.done_at)}

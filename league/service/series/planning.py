@@ -64,7 +64,7 @@ def add_series(
     tables: Sequence[Table],
     *,
     purpose: Purpose = Purpose.LADDER,
-    asked: Asked | None = None,
+    privacy: Asked | None = None,
 ) -> list[list[int]]:
     """Plan matches between different versions and return the ids of each table's series, to be enqueued after the
     commit.
@@ -86,7 +86,7 @@ def add_series(
         series.queued_at = at - timedelta(microseconds=before_the_last)
     session.add_all(chain(*made))
     session.flush()
-    _add_matches(session, season.id, made, plans, asked)
+    _add_matches(session, season.id, made, plans, privacy)
     if purpose not in UNRATED:
         _count(session, season.id, tables, plans)
     return [[series.id for series in of_table] for of_table in made]
@@ -119,7 +119,7 @@ def in_turns(sets: Sequence[Sequence[Planned]]) -> list[Planned]:
     """Put series that were planned together, or their ids, in the order in which they wait: tables alternate, so that
     the rotations of a deal do not follow each other on one machine if others wait too.
     """
-    return [one for one in chain(*zip_longest(*sets)) if one is not None]
+    return [planned for planned in chain(*zip_longest(*sets)) if planned is not None]
 
 
 def _add_matches(
@@ -127,11 +127,11 @@ def _add_matches(
     season_id: int,
     made: Sequence[Sequence[Series]],
     plans: Sequence[Sequence[Sequence[Seating]]],
-    asked: Asked | None,
+    privacy: Asked | None,
 ) -> None:
     """Add the matches of new series, with their seats. Series and plans are grouped by table."""
     new = {(table, seating.deal): None for table, plan in enumerate(plans) for seating in chain(*plan)}
-    drawn = deal_dice(session, season_id, len(new)) if asked is None else drawn_dice(session, len(new))
+    drawn = deal_dice(session, season_id, len(new)) if privacy is None else drawn_dice(session, len(new))
     dice = dict(zip(new, drawn, strict=True))
     planned = [
         (series, number, seating, dice[table, seating.deal])
@@ -148,7 +148,7 @@ def _add_matches(
             "commitment": commitment(its.seed),
             "deal": its.deal,
             "state": MatchState.SCHEDULED,
-            "asked": asked,
+            "asked": privacy,
             "created_at": series.created_at,
         }
         for series, number, _, its in planned

@@ -31,8 +31,8 @@ def voids_at_planned(season_id: int) -> tuple[ColumnElement[bool], ...]:
     """Return the conditions on `Attempt` that it is void, at a match that the league planned for the season."""
     cause = col(Attempt.cause)
     void = or_(cause < Cause.PLAYED, cause > Cause.PLAYED)  # for `!=` no database would use the index
-    asked = exists().where(col(Match.id) == Attempt.match_id, col(Match.asked).is_not(None))
-    return col(Attempt.season_id) == season_id, void, col(Attempt.match_id).is_not(None), ~asked
+    was_asked = exists().where(col(Match.id) == Attempt.match_id, col(Match.asked).is_not(None))
+    return col(Attempt.season_id) == season_id, void, col(Attempt.match_id).is_not(None), ~was_asked
 
 
 def shown_series() -> ColumnElement[bool]:

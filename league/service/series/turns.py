@@ -77,7 +77,7 @@ def _first(precedence: Any, games: tuple[Identity, ...], of_season: bool) -> Any
     """Return the new series of one precedence, for processes with these games, that has waited longest. (`NOT IN` is
     evaluated for each series in turn; for `IN`, a database may choose a join that reads all waiting series.)
     """
-    found = (
+    heads = (
         columns(col(Series.precedence), col(Series.queued_at), col(Series.id))
         .where(col(Series.state) == JobState.QUEUED, col(Series.precedence) == precedence, FRESH)
         .where(col(Series.season_id).not_in(closed_to(games)))
@@ -85,7 +85,7 @@ def _first(precedence: Any, games: tuple[Identity, ...], of_season: bool) -> Any
         .limit(1)
         .with_for_update(skip_locked=True)
     )
-    return found.where(col(Series.season_id) == bindparam("season")) if of_season else found
+    return heads.where(col(Series.season_id) == bindparam("season")) if of_season else heads
 
 
 @cache
@@ -147,18 +147,18 @@ def _next_in_turn(session: Session, starts: dict[int, int]) -> int | None:
     """
     waiting = _heads(session)
     kinds = sorted(waiting, key=lambda kind: waiting[kind][0])
-    asked = waiting.get(Precedence.ASKED)
-    if asked is not None and _asked_is_due(session, asked[0] + HEAD_STARTS[Precedence.ASKED]):
+    first_asked = waiting.get(Precedence.ASKED)
+    if first_asked is not None and _asked_is_due(session, first_asked[0] + HEAD_STARTS[Precedence.ASKED]):
         kinds.insert(0, Precedence.ASKED)
     for kind in dict.fromkeys(Precedence.ORDINARY if kind in SHARED else kind for kind in kinds):
         if kind not in SHARED:
             return waiting[kind][1]
         seasons = _seasons_in_turn(session)
         for start, season_id in seasons:
-            found = waiting
+            heads = waiting
             if len(seasons) > 1:
-                found = _heads(session, season_id, precedences=SHARED, of_season=True)
-            for _, series_id in sorted(found[kind] for kind in SHARED if kind in found)[:1]:
+                heads = _heads(session, season_id, precedences=SHARED, of_season=True)
+            for _, series_id in sorted(heads[kind] for kind in SHARED if kind in heads)[:1]:
                 starts[series_id] = start
                 return series_id
     return None
@@ -168,17 +168,17 @@ def _heads(session: Session, season_id: int | None = None, **which: Any) -> dict
     """Return what `oldest` finds: for each precedence the key of `turn`."""
     session.flush()
     statement = oldest(games_here(), session.get_bind().dialect.name, **which)
-    found = session.connection().execute(statement, {"season": season_id} if season_id is not None else {})
-    return {Precedence(kind): (queued_at - HEAD_STARTS[Precedence(kind)], row_id) for kind, queued_at, row_id in found}
+    rows = session.connection().execute(statement, {"season": season_id} if season_id is not None else {})
+    return {Precedence(kind): (queued_at - HEAD_STARTS[Precedence(kind)], row_id) for kind, queued_at, row_id in rows}
 
 
 def _seasons_in_turn(session: Session) -> list[tuple[int, int]]:
     """Return the virtual time and the number of each season with a waiting series, the least served first."""
-    found = session.connection().execute(_served(games_here())).all()
-    credit = max((max(row.series_length, row.matches) for row in found), default=0)
-    ends = {row.id: row.start + row.matches for row in found}
+    seasons = session.connection().execute(_served(games_here())).all()
+    credit = max((max(row.series_length, row.matches) for row in seasons), default=0)
+    ends = {row.id: row.start + row.matches for row in seasons}
     ahead = max(ends.values(), default=0)
-    waiting = ((max(ends[row.id], ahead - credit), ends[row.id], row.id) for row in found if row.waits)
+    waiting = ((max(ends[row.id], ahead - credit), ends[row.id], row.id) for row in seasons if row.waits)
     return [(start, season_id) for start, _, season_id in sorted(waiting)]
 
 

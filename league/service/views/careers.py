@@ -93,10 +93,10 @@ class PublicVersion:
 
 def parts_of(session: Session, bot_ids: Sequence[int]) -> dict[int, list[Part]]:
     """Return the seasons of each of these bots, the newest first."""
-    found: dict[int, list[Part]] = {bot_id: [] for bot_id in bot_ids}
+    parts: dict[int, list[Part]] = {bot_id: [] for bot_id in bot_ids}
     for row in session.connection().execute(PARTS, {"bots": list(bot_ids)}):
-        found[row.bot_id].append(Part(*row[1:-1], row.unrated_games > 0 and row.state in ON_LADDER))
-    return found
+        parts[row.bot_id].append(Part(*row[1:-1], row.unrated_games > 0 and row.state in ON_LADDER))
+    return parts
 
 
 PARTS = (
@@ -133,8 +133,8 @@ def _met(season_id: int) -> Any:
         .limit(1)
         .scalar_subquery()
     )
-    matches, beside = func.count().label("matches"), col(own.rank) - col(other.rank)
-    ways = {"won": beside < 0, "drawn": beside == 0, "lost": beside > 0}
+    matches, lead = func.count().label("matches"), col(own.rank) - col(other.rank)
+    ways = {"won": lead < 0, "drawn": lead == 0, "lost": lead > 0}
     counted = (func.sum(case((way, 1), else_=0)).label(name) for name, way in ways.items())
     met = (
         sqlalchemy.select(col(other.bot_id), matches, *counted)
@@ -195,11 +195,11 @@ FAILURE_COUNTS = (
 
 def failure_counts(session: Session, season_id: int, bot_id: int) -> dict[tuple[int, Fault], int]:
     """Count a bot's faults by version and cause, over all its matches in the season."""
-    found = {}
+    by_fault = {}
     for number, fault, count in session.exec(FAILURE_COUNTS, params={"season": season_id, "bot": bot_id}):
         assert fault is not None, "asked for"
-        found[number, Fault(fault)] = count
-    return found
+        by_fault[number, Fault(fault)] = count
+    return by_fault
 
 
 def public_versions(session: Session, bot_id: int) -> list[PublicVersion]:
@@ -230,9 +230,9 @@ def team_bots(session: Session, team_id: int) -> list[BotInfo]:
 
 def teams_of_author(session: Session, name: str) -> list[tuple[int, str]]:
     """Return the ids and names of the teams that a person has joined."""
-    found = select(Team.id, Team.name).join(TeamMember, col(TeamMember.team_id) == Team.id)
-    found = found.join(User, col(User.id) == TeamMember.user_id)
-    joined = found.where(User.name_key == name.lower(), col(TeamMember.joined_at).is_not(None))
+    teams = select(Team.id, Team.name).join(TeamMember, col(TeamMember.team_id) == Team.id)
+    teams = teams.join(User, col(User.id) == TeamMember.user_id)
+    joined = teams.where(User.name_key == name.lower(), col(TeamMember.joined_at).is_not(None))
     return list(session.exec(joined.order_by(Team.name_key)))
 
 

@@ -70,7 +70,7 @@ from deadheat.league.timetable import timetable
 TOP = 10
 """How many bots' courses are shown together."""
 
-NO_FIGURES: dict[str, Any] = {figure.name: None for found in USUAL.values() for figure in found}
+NO_FIGURES: dict[str, Any] = {figure.name: None for figures in USUAL.values() for figure in figures}
 """No tie-break figures, in any format."""
 
 COURSE = 100
@@ -155,14 +155,14 @@ def _fields(session: Session, rows: Sequence[Any]) -> Iterable[dict[str, Any]]:
     field, met = defaultdict[int, list[records.ContestVersion]](list), defaultdict[int, list[Meeting]](list)
     for row in session.connection().execute(FIELDS, {"contests": duels}) if duels else ():
         field[row.contest_id].append(records.ContestVersion(*row[1:]))
-    for one in session.exec(select(Meeting).where(col(Meeting.contest_id).in_(duels))) if duels else ():
-        met[one.contest_id].append(one)
+    for meeting in session.exec(select(Meeting).where(col(Meeting.contest_id).in_(duels))) if duels else ():
+        met[meeting.contest_id].append(meeting)
     names = records.Contest.__dataclass_fields__.keys()
     for row in rows:
-        found = {**_NO_DUEL, **_NO_SCORE, **{name: getattr(row, name) for name in names & {*row._fields}}}
+        values = {**_NO_DUEL, **_NO_SCORE, **{name: getattr(row, name) for name in names & {*row._fields}}}
         if row.kind not in EVALUATIONS:
-            found |= _of_duel(session, row, met[row.id])
-        yield {**found, "versions": field[row.id]}
+            values |= _of_duel(session, row, met[row.id])
+        yield {**values, "versions": field[row.id]}
 
 
 FIELDS = (
@@ -179,16 +179,16 @@ FIELDS = (
 
 
 def _of_duel(session: Session, row: Any, met: Sequence[Meeting]) -> dict[str, Any]:
-    found: dict[str, Any] = {"planned": sum(one.planned for one in met), "waits": _waits(session, row, met)}
-    found |= {name: sum(one.score[name] for one in met) for name in ("wins", "draws", "losses")}
+    values: dict[str, Any] = {"planned": sum(meeting.planned for meeting in met), "waits": _waits(session, row, met)}
+    values |= {name: sum(meeting.score[name] for meeting in met) for name in ("wins", "draws", "losses")}
     test = duel_of(row).test
     if test is not None:
         lower, upper = test.bounds
-        found |= {"elo0": test.elo0, "elo1": test.elo1, "lower": lower, "upper": upper, "llr": met[0].score["llr"]}
+        values |= {"elo0": test.elo0, "elo1": test.elo1, "lower": lower, "upper": upper, "llr": met[0].score["llr"]}
     if row.kind is ContestKind.PANEL:
         elo, se = row.result["elo"], row.result["se"]
-        found |= {"minimum": row.terms["minimum"]} | ({} if elo is None else _interval(elo, se))
-    return found
+        values |= {"minimum": row.terms["minimum"]} | ({} if elo is None else _interval(elo, se))
+    return values
 
 
 def _waits(session: Session, row: Any, met: Sequence[Meeting]) -> str:
@@ -234,15 +234,15 @@ def coming(session: Session, season_id: int) -> list[tuple[str, datetime]]:
     season = existing(session, Season, season_id)
     if season.state not in (*HOLDING, *ON_LADDER):
         return []
-    lines = ((one.words, one.next_due(now(session))) for one in timetable(season.evaluations))
+    lines = ((line.words, line.next_due(now(session))) for line in timetable(season.evaluations))
     return sorted(((words, at) for words, at in lines if at is not None), key=lambda line: line[1])
 
 
 def overdue(session: Session, season_id: int) -> datetime | None:
     """Return the time at which an evaluation that has not begun was due; None if none is due."""
     season = existing(session, Season, season_id)
-    found = due(session, season) if season.state in ON_LADDER else None
-    return None if found is None else found[0]
+    next_due = due(session, season) if season.state in ON_LADDER else None
+    return None if next_due is None else next_due[0]
 
 
 def courses(
@@ -263,11 +263,11 @@ def courses(
         .where(col(Contest.id).in_(newest), col(ContestPlayer.bot_id).in_(bot_ids))
         .order_by(col(Contest.number))
     )
-    found: dict[int, tuple[str, list[tuple[int, int]]]] = {}
+    paths: dict[int, tuple[str, list[tuple[int, int]]]] = {}
     for number, name, evaluation_number, place in session.connection().execute(statement):
         assert place is not None, "the evaluation is done"
-        found.setdefault(number, (name, []))[1].append((evaluation_number, place))
-    return [evaluation_records.Course(one, found[one][0], tuple(found[one][1])) for one in bot_ids if one in found]
+        paths.setdefault(number, (name, []))[1].append((evaluation_number, place))
+    return [evaluation_records.Course(bot, paths[bot][0], tuple(paths[bot][1])) for bot in bot_ids if bot in paths]
 
 
 DONE = (
@@ -280,13 +280,13 @@ DONE = (
 
 def _first(session: Session, newest: Sequence[Contest]) -> list[int]:
     """Return the first `TOP` bots of the newest evaluation; if it has fewer, bots of earlier evaluations follow."""
-    found: dict[int, None] = {}
+    bot_ids: dict[int, None] = {}
     for row in newest:
         best = select(ContestPlayer.bot_id).where(ContestPlayer.contest_id == row.id)
-        found.update(dict.fromkeys(session.exec(best.order_by(col(ContestPlayer.place)).limit(TOP))))
-        if row.kind is not ContestKind.STAGE or len(found) >= TOP:
+        bot_ids.update(dict.fromkeys(session.exec(best.order_by(col(ContestPlayer.place)).limit(TOP))))
+        if row.kind is not ContestKind.STAGE or len(bot_ids) >= TOP:
             break
-    return list(found)[:TOP]
+    return list(bot_ids)[:TOP]
 
 
 # One contest --------------------------------------------------------------------------------------------------------
@@ -294,10 +294,10 @@ def _first(session: Session, newest: Sequence[Contest]) -> list[int]:
 
 def number_of(session: Session, kind: ContestKind, known_as: int) -> int:
     """Return the number of the contest of a kind that earlier releases knew by another. Raises NotFound."""
-    found = session.exec(select(Contest.id).where(numbered(kind, known_as))).first()
-    if found is None:
+    contest_id = session.exec(select(Contest.id).where(numbered(kind, known_as))).first()
+    if contest_id is None:
         raise NotFound("challenge" if kind is ContestKind.REQUEST else N_("contest"), known_as)
-    return found
+    return contest_id
 
 
 def must_see(session: Session, viewer: Person | None, contest_id: int, known_as: int | None = None) -> Contest:
@@ -313,8 +313,8 @@ def _difference(fields: dict[str, Any]) -> dict[str, float]:
     """Return the performance of the candidate of a duel of two, measured from its opponent; none before a game."""
     own, other = (version.version_id for version in fields["versions"])
     games = log_of_scores([(own, other, (fields["wins"], fields["draws"], fields["losses"]))])
-    found = performances(games, RatingConfig(), {str(other)}, {}).get(str(own)) if games.games else None
-    return {} if found is None else _interval(found.elo - RatingConfig().centre_elo, found.se)
+    performance = performances(games, RatingConfig(), {str(other)}, {}).get(str(own)) if games.games else None
+    return {} if performance is None else _interval(performance.elo - RatingConfig().centre_elo, performance.se)
 
 
 def _interval(elo: float, se: float) -> dict[str, float]:
@@ -355,10 +355,10 @@ def contest(
         since = 1 if row.format is EvaluationFormat.ROUND_ROBIN else shown.round
         version = (since, *session.connection().execute(SO_FAR, {"evaluation": row.id, "since": since}).one())
         so_far = keep(("standings", row.id), version, lambda: _so_far(session, row, since, keep))
-        there = [one for one in so_far if versions is None or one.player in versions]
+        there = [standing for standing in so_far if versions is None or standing.player in versions]
         placed = there[skip:][:limit]
-    seats = seats_of(session, row.id, [one.player for one in placed])
-    standings = [_standing(one, *seats[one.player]) for one in placed]
+    seats = seats_of(session, row.id, [standing.player for standing in placed])
+    standings = [_standing(standing, *seats[standing.player]) for standing in placed]
     return records.ContestDetail(**fields, standings=standings, bracket=bracket_of(session, row), opponents=[])
 
 
@@ -376,7 +376,7 @@ def _final(
     if connection.execute(KEPT, mine).first() is None:
         return None
     places = PLACES if versions is None else PLACES.where(col(ContestPlayer.version_id).in_(versions))
-    return [Placed(*one) for one in connection.execute(places.offset(skip).limit(limit), mine)]
+    return [Placed(*values) for values in connection.execute(places.offset(skip).limit(limit), mine)]
 
 
 _MINE = col(ContestPlayer.contest_id) == bindparam("evaluation")
@@ -399,14 +399,14 @@ PLACES = (
 
 def versions_named(session: Session, evaluation_id: int, named: str) -> set[int]:
     """Return the versions of the field with `named` in the name of their bot, author or team."""
-    found = (
+    statement = (
         select(ContestPlayer.version_id)
         .join(Bot, col(Bot.id) == ContestPlayer.bot_id)
         .join(User, col(User.id) == Bot.owner_id)
         .join(Team, col(Team.id) == Bot.team_id, isouter=True)
         .where(ContestPlayer.contest_id == evaluation_id, lookups.named(named))
     )
-    return set(session.exec(found).all())
+    return set(session.exec(statement).all())
 
 
 def pairings(
@@ -424,13 +424,13 @@ def pairings(
     row = existing(session, Contest, contest_id)
     shown, number_of_all = _shown(number is not None, versions is not None)
     wanted = {"evaluation": row.id, "round": number, "versions": list(versions or ())}
-    found = drawn(session, shown, **wanted, skip=skip, most=NO_LIMIT if limit is None else limit)
+    listed = drawn(session, shown, **wanted, skip=skip, most=NO_LIMIT if limit is None else limit)
     many: int = session.connection().execute(number_of_all, wanted).scalar_one()
-    seated = {player for one in found for player in one.players}
-    seats = {version: one.seat for version, one in seats_of(session, row.id, seated).items()}
-    by_now = points_of(session, row.season_id, [meeting for meeting in found if meeting.points is None])
-    matches = matches_of(session, [meeting.id for meeting in found])
-    return [_pairing(meeting, seats, by_now, matches.get(meeting.id, [])) for meeting in found], many
+    seated = {player for meeting in listed for player in meeting.players}
+    seats = {version: seat.seat for version, seat in seats_of(session, row.id, seated).items()}
+    by_now = points_of(session, row.season_id, [meeting for meeting in listed if meeting.points is None])
+    matches = matches_of(session, [meeting.id for meeting in listed])
+    return [_pairing(meeting, seats, by_now, matches.get(meeting.id, [])) for meeting in listed], many
 
 
 NO_LIMIT = 2**31 - 1
@@ -451,18 +451,18 @@ def _shown(of_round: bool, of_versions: bool) -> tuple[Any, Any]:
 
 
 def _standing(
-    one: Placed, seat: evaluation_records.EvaluationSeat, author: str, gone: bool
+    placed: Placed, seat: evaluation_records.EvaluationSeat, author: str, gone: bool
 ) -> evaluation_records.EvaluationStanding:
     return evaluation_records.EvaluationStanding(
-        place=one.place,
-        seed=one.seed,
+        place=placed.place,
+        seed=placed.seed,
         bot_id=seat.bot_id,
         bot=seat.bot,
         author=author,
         version=seat.version,
         version_id=seat.version_id,
         gone=gone,
-        **{**NO_FIGURES, **one.figures},
+        **{**NO_FIGURES, **placed.figures},
     )
 
 
@@ -492,23 +492,23 @@ def opponents_of(
 ) -> dict[int, list[PanelOpponent]]:
     """Return how the candidates of these duels fared against each opponent. `versions`: all in these contests."""
     duels = matchups(session, col(Contest.id).in_(contest_ids))
-    ids = [one.meeting.id for one in duels]
+    ids = [matchup.meeting.id for matchup in duels]
     of = {version.version_id: version for version in versions}
     faults = {(duel, version): count for duel, version, count in session.exec(FAULTS, params={"duels": ids})}
     matches = matches_of(session, ids)
-    found: dict[int, list[PanelOpponent]] = defaultdict(list)
-    for one in duels:
-        score = {name: one.meeting.score[name] for name in ("wins", "draws", "losses")}
+    opponents: dict[int, list[PanelOpponent]] = defaultdict(list)
+    for matchup in duels:
+        score = {name: matchup.meeting.score[name] for name in ("wins", "draws", "losses")}
         opponent = from_row(
             PanelOpponent,
-            of[one.opponent_id],
+            of[matchup.opponent_id],
             points=score["wins"] + score["draws"] / 2,
-            faults=faults.get((one.meeting.id, one.candidate_id), 0),
-            match_ids=matches.get(one.meeting.id, []),
+            faults=faults.get((matchup.meeting.id, matchup.candidate_id), 0),
+            match_ids=matches.get(matchup.meeting.id, []),
             **score,
         )
-        found[one.contest.id].append(opponent)
-    return found
+        opponents[matchup.contest.id].append(opponent)
+    return opponents
 
 
 _DUELS: Any = bindparam("duels", expanding=True)

@@ -97,8 +97,8 @@ def forecast(session: Session, season: Season, bots: int | None = None) -> Forec
     finals = [] if season.finals_done_at or field < 2 else _finals(season, fields)
     done_at = _finals_done(session, season, machines, finals)
     panel = len(season.panel or ())
-    told = [*_shortcomings(session, season, field), *warnings(coming, until)]
-    told += _overruns(season, ladder_done, done_at, until)
+    sentences = [*_shortcomings(session, season, field), *warnings(coming, until)]
+    sentences += _overruns(season, ladder_done, done_at, until)
     matches = [matches_of_each(season, line.matches) for line in timetable(season.evaluations)]
     return Forecast(
         season_id=season.id,
@@ -117,7 +117,7 @@ def forecast(session: Session, season: Season, bots: int | None = None) -> Forec
         evaluations=coming,
         finals_matches=sum(work.all_matches for works in finals for work in works),
         finals_done_at=done_at,
-        warnings=told,
+        warnings=sentences,
     )
 
 
@@ -152,8 +152,8 @@ def _entries(session: Session, season: Season) -> dict[int, int]:
 
 def _ladder_seconds(season: Season, pace: Pace) -> float:
     """Return how long the ladder's series hold a slot that an evaluation waits for."""
-    beside = season.ladder and season.ladder_during_evaluations
-    return pace.seconds(matches_of_each(season, season.series_length)) if beside else 0.0
+    goes_on = season.ladder and season.ladder_during_evaluations
+    return pace.seconds(matches_of_each(season, season.series_length)) if goes_on else 0.0
 
 
 def _coming(
@@ -217,12 +217,12 @@ def _finals(season: Season, fields: Sequence[int]) -> list[list[Work]]:
     if season.finals is FinalsFormat.STAGES:
         whole = partial(whole_groups, season)
         return tournaments(stages(season.stages), sum(players), season.seats, series_at_once(season), whole)
-    found = []
+    works = []
     for finalists in players:
-        found += tournament(finals_form(season, finalists), finalists, series_at_once(season))
+        works += tournament(finals_form(season, finalists), finalists, series_at_once(season))
         each = matches_of_each(season, season.finals_games)
-        found.append(Work(1, -(-season.finals_extra_games // each), each))
-    return [found]
+        works.append(Work(1, -(-season.finals_extra_games // each), each))
+    return [works]
 
 
 def _finals_done(
@@ -243,9 +243,9 @@ def _finals_done(
 
 def _count(session: Session, season: Season, purpose: Purpose, *states: MatchState) -> int:
     """Count the matches of one purpose in these states."""
-    found = select(func.count()).select_from(Match).join(Series, col(Series.id) == Match.series_id)
-    found = found.where(Match.season_id == season.id, Series.purpose == purpose)
-    return session.exec(found.where(col(Match.state).in_(states))).one()
+    statement = select(func.count()).select_from(Match).join(Series, col(Series.id) == Match.series_id)
+    statement = statement.where(Match.season_id == season.id, Series.purpose == purpose)
+    return session.exec(statement.where(col(Match.state).in_(states))).one()
 
 
 # What is wrong ------------------------------------------------------------------------------------------------------
@@ -260,12 +260,12 @@ def _shortcomings(session: Session, season: Season, field: int) -> Iterator[str]
         yield _("Fewer than two bots have entered; say how many you expect.")
     if season.state.holds and _resumes_at(season) is None and season.evaluations:
         yield _("The season has no opening date; this assumes that it is open when they begin.")
-    if beside := session.exec(SEASONS.where(Season.id != (season.id or 0))).one():
+    if others := session.exec(SEASONS.where(Season.id != (season.id or 0))).one():
         yield ngettext(
             "%(n)s other season is being played on the same machines; this does not take them into account.",
             "%(n)s other seasons are being played on the same machines; this does not take them into account.",
-            beside,
-        ) % {"n": beside}
+            others,
+        ) % {"n": others}
 
 
 def _overruns(
@@ -355,7 +355,7 @@ author asked for are left out, because they seldom come first and may be private
 
 
 def _matches(series: Sequence[Row[Any]]) -> int:
-    return sum(one.matches for one in series)
+    return sum(row.matches for row in series)
 
 
 def _seconds(
@@ -368,14 +368,14 @@ def _seconds(
         return None
     at, is_played = now(session), own[0].state is JobState.RUNNING
     wanted = own if is_played else [own[0], *ahead, *played]
-    paces = {one: pace(session, one, len(played), at - LATELY) for one in {series.season_id for series in wanted}}
-    if not all(found.series for found in paces.values()):
+    paces = {key: pace(session, key, len(played), at - LATELY) for key in {series.season_id for series in wanted}}
+    if not all(known.series for known in paces.values()):
         return None
     took = {series.id: paces[series.season_id].seconds(series.matches) for series in wanted}
     if is_played:
-        left: float = min(took[one.id] - (at - one.started_at).total_seconds() for one in own)
+        left: float = min(took[row.id] - (at - row.started_at).total_seconds() for row in own)
         return max(0, round(left))
-    work: float = sum(took[one.id] for one in ahead) + sum(took[one.id] / 2 for one in played)
+    work: float = sum(took[row.id] for row in ahead) + sum(took[row.id] / 2 for row in played)
     return round(work / len(played) + took[own[0].id])
 
 

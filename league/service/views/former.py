@@ -34,14 +34,14 @@ def evaluations(session: Session, season_id: int, *, before: int | None = None, 
     """
     existing(session, Season, season_id)
     here = [col(Contest.season_id) == season_id, col(Contest.kind).in_(EVALUATIONS)]
-    found = contests(session, *here, *([] if before is None else [col(Contest.number) < before]), limit=limit)
-    return [from_row(Evaluation, one, state=EvaluationState(one.state)) for one in found]
+    rows = contests(session, *here, *([] if before is None else [col(Contest.number) < before]), limit=limit)
+    return [from_row(Evaluation, row, state=EvaluationState(row.state)) for row in rows]
 
 
 def evaluation(session: Session, evaluation_id: int) -> EvaluationDetail:
     """Return an evaluation with its standings (see `contest`). Raises NotFound."""
-    found = contest(session, existing_evaluation(session, evaluation_id).id)
-    return from_row(EvaluationDetail, found, state=EvaluationState(found.state))
+    row = contest(session, existing_evaluation(session, evaluation_id).id)
+    return from_row(EvaluationDetail, row, state=EvaluationState(row.state))
 
 
 def round_of(session: Session, evaluation_id: int, number: int) -> list[EvaluationPairing]:
@@ -56,16 +56,16 @@ def challenges(session: Session, asker: Person, season_id: int, bot_id: int, lim
     if not asker.organises:
         own_bot(session, asker, bot_id)
     existing_entry(session, season_id, bot_id)
-    return [_at_gate(one) for one in at_gate(session, season_id, bot_id, limit, running=True)]
+    return [_at_gate(row) for row in at_gate(session, season_id, bot_id, limit, running=True)]
 
 
-def _at_gate(one: records.Contest) -> Challenge:
-    candidate, incumbent = (version.version for version in one.versions)
-    return from_row(Challenge, one, id=one.known_as, candidate=candidate, incumbent=incumbent, **_duel_of(one))
+def _at_gate(row: records.Contest) -> Challenge:
+    candidate, incumbent = (version.version for version in row.versions)
+    return from_row(Challenge, row, id=row.known_as, candidate=candidate, incumbent=incumbent, **_duel_of(row))
 
 
-def _duel_of(one: records.Contest) -> dict[str, Any]:
-    return {"state": ChallengeState(one.state), "games_limit": one.matches}
+def _duel_of(row: records.Contest) -> dict[str, Any]:
+    return {"state": ChallengeState(row.state), "games_limit": row.matches}
 
 
 def asked(
@@ -77,7 +77,7 @@ def asked(
         conditions.append(col(Contest.season_id) == season_id)
     if before is not None:
         conditions.append(func.coalesce(col(Contest.former_id), col(Contest.id)) < before)
-    return [_asked(one) for one in contests(session, *conditions, limit=limit)]
+    return [_asked(row) for row in contests(session, *conditions, limit=limit)]
 
 
 def asked_challenge(session: Session, viewer: Person | None, challenge_id: int) -> AskedChallenge:
@@ -86,43 +86,43 @@ def asked_challenge(session: Session, viewer: Person | None, challenge_id: int) 
     return _asked(contests(session, col(Contest.id) == row.id)[0])
 
 
-def _asked(one: records.Contest) -> AskedChallenge:
-    own, other = one.versions
-    assert one.asker is not None, "somebody asked for it"
+def _asked(row: records.Contest) -> AskedChallenge:
+    own, other = row.versions
+    assert row.asker is not None, "somebody asked for it"
     return from_row(
         AskedChallenge,
-        one,
-        **_duel_of(one),
-        id=one.known_as,
+        row,
+        **_duel_of(row),
+        id=row.known_as,
         **{name: getattr(own, name) for name in ("bot_id", "bot", "version", "version_id")},
         opponent_id=other.bot_id,
         **{f"opponent_{name}": getattr(other, name) for name in ("author", "version", "version_id")},
         opponent=other.bot,
-        games_planned=one.planned,
+        games_planned=row.planned,
     )
 
 
 def panel_results(session: Session, owner: Person, bot_id: int, version: int | None = None) -> list[PanelResult]:
     """List the panel results of the caller's bot, or of one version; the newest hundred first. Raises NotFound."""
     own_bot(session, owner, bot_id)
-    found = at_panels(session, bot_id, version)
-    versions = (version for one in found for version in one.versions)
-    opponents = opponents_of(session, [one.id for one in found], versions)
+    rows = at_panels(session, bot_id, version)
+    versions = (version for row in rows for version in row.versions)
+    opponents = opponents_of(session, [row.id for row in rows], versions)
     entered = select(Entry.season_id, Entry.version_id).where(Entry.bot_id == bot_id, ~col(Entry.waits_for_panel))
     plays = {(season, version_id) for season, version_id in session.exec(entered)}
     return [
         from_row(
             PanelResult,
-            one,
-            id=one.known_as,
-            state=ChallengeState(one.state),
+            row,
+            id=row.known_as,
+            state=ChallengeState(row.state),
             bot_id=bot_id,
-            version=one.versions[0].version,
-            waits=bool(one.waits),
-            plays=(one.season_id, one.versions[0].version_id) in plays,
-            points=one.wins + one.draws / 2,
-            most=one.matches * len(opponents[one.id]),
-            opponents=opponents[one.id],
+            version=row.versions[0].version,
+            waits=bool(row.waits),
+            plays=(row.season_id, row.versions[0].version_id) in plays,
+            points=row.wins + row.draws / 2,
+            most=row.matches * len(opponents[row.id]),
+            opponents=opponents[row.id],
         )
-        for one in found
+        for row in rows
     ]

@@ -82,10 +82,10 @@ def matches(
     result becomes visible a moment after the end that it states, so clients that follow look back a little. Raises
     BadCursor: in a list by end, `before` is not a match that has ended and may be in that list.
     """
-    asked: dict[str, Any] = {"season": season_id, "bot": bot_id, "opponent": opponent_id, "above": 1 if lost else None}
-    asked |= {"since": finished_since, "before": before, "contest": contest_id}
-    asked |= {"game": game, "command": command, "machine": machine}
-    given = {name: value for name, value in asked.items() if value is not None}
+    chosen: dict[str, Any] = {"season": season_id, "bot": bot_id, "opponent": opponent_id, "above": 1 if lost else None}
+    chosen |= {"since": finished_since, "before": before, "contest": contest_id}
+    chosen |= {"game": game, "command": command, "machine": machine}
+    given = {name: value for name, value in chosen.items() if value is not None}
     state = MatchState.DONE if late in (Whose.BOT, Whose.HOST) else state
     by_end = finished_since is not None or state is MatchState.DONE
     if before is not None and by_end:
@@ -95,8 +95,8 @@ def matches(
 
 def matches_by_id(session: Session, match_ids: Collection[int]) -> dict[int, MatchInfo]:
     """Return the matches with these ids, including private ones."""
-    found = session.exec(THESE, params={"ids": list(match_ids)}).all() if match_ids else ()
-    return {match.id: match for match in _views(session, found)}
+    rows = session.exec(THESE, params={"ids": list(match_ids)}).all() if match_ids else ()
+    return {match.id: match for match in _views(session, rows)}
 
 
 def _views(session: Session, rows: Sequence[Any]) -> list[MatchInfo]:
@@ -179,12 +179,12 @@ def _late(given: frozenset[str], late: Whose) -> Iterator[ColumnElement[bool]]:
         yield ~exists().where(*before)
     else:
         tried = columns(col(Attempt.match_id)).where(GIVEN_BACK if late is Whose.HOST else UNDECIDED)
-        found: Any = columns(tried.order_by(col(Attempt.id).desc()).limit(NEWEST).subquery())
+        ids: Any = columns(tried.order_by(col(Attempt.id).desc()).limit(NEWEST).subquery())
         if late is Whose.VOID:
             # With a join, SQLite reads all faults instead of the few rulings.
             ruled = exists().where(col(other.match_id) == VoidedMatch.match_id, timed_out)
-            found, there = found.union(columns(col(VoidedMatch.match_id)).where(ruled)), or_(~there, voided)
-        yield col(Match.id).in_(found)
+            ids, there = ids.union(columns(col(VoidedMatch.match_id)).where(ruled)), or_(~there, voided)
+        yield col(Match.id).in_(ids)
     if "game" in given:
         yield col(Season.game) == bindparam("game")
     if "machine" in given:
@@ -217,10 +217,10 @@ def _end(session: Session, match_id: int, contest_id: int | None) -> datetime:
         ended = ended.where(SHOWN)
     else:
         ended = ended.where(col(Match.series_id).in_(_of_contest(contest_id)))
-    found = session.exec(ended).first()
-    if found is None:
+    end = session.exec(ended).first()
+    if end is None:
         raise BadCursor
-    return found
+    return end
 
 
 def match_detail(session: Session, match_id: int, viewer: Person | None = None, *, whole: bool = False) -> MatchDetail:
@@ -367,13 +367,13 @@ def _seats(session: Session, match_ids: Sequence[int], untold: set[int]) -> dict
     return seats
 
 
-def _view(row: Row[Any], seats: tuple[SeatView, ...], bearing: Bearing, told: bool) -> MatchInfo:
+def _view(row: Row[Any], seats: tuple[SeatView, ...], bearing: Bearing, may_show: bool) -> MatchInfo:
     return from_row(
         MatchInfo,
         row,
-        seed=row.seed.hex() if told and row.state is MatchState.DONE else None,
-        transcript_sha256=row.transcript_sha256 if told else None,
-        comeback=row.comeback if told else None,
+        seed=row.seed.hex() if may_show and row.state is MatchState.DONE else None,
+        transcript_sha256=row.transcript_sha256 if may_show else None,
+        comeback=row.comeback if may_show else None,
         seats=seats,
         uncounted=bearing.uncounted,
     )
@@ -407,8 +407,8 @@ def neighbours(session: Session, match: MatchInfo) -> list[Neighbours]:
     known = {"match": match.id, "at": match.finished_at, "window": WINDOW}
     known |= {f"bot{place}": bot_id for place, bot_id in enumerate(bots)}
     near = session.connection().execute(_near(tuple(subjects)), known).one()
-    found = [Neighbours(of, *near[2 * place : 2 * place + 2]) for place, of in enumerate(words)]
-    return [item for item in found if item.before is not None or item.after is not None]
+    pairs = [Neighbours(of, *near[2 * place : 2 * place + 2]) for place, of in enumerate(words)]
+    return [pair for pair in pairs if pair.before is not None or pair.after is not None]
 
 
 @lru_cache(maxsize=64)
@@ -441,8 +441,8 @@ def _of_bot(bot: int, opponent: int | None = None, *, later: bool) -> SelectOfSc
         .subquery()
     )
     near = (window.c.finished_at, window.c.match_id)
-    found = select(Match.id).join(window, window.c.match_id == Match.id).where(SHOWN)
+    statement = select(Match.id).join(window, window.c.match_id == Match.id).where(SHOWN)
     if opponent is not None:
         theirs = (col(Participant.match_id) == Match.id, col(Participant.bot_id) == bindparam(f"bot{opponent}"))
-        found = found.where(exists().where(*theirs))
-    return found.order_by(*(column.asc() if later else column.desc() for column in near)).limit(1)
+        statement = statement.where(exists().where(*theirs))
+    return statement.order_by(*(column.asc() if later else column.desc() for column in near)).limit(1)

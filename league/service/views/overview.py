@@ -56,12 +56,12 @@ def leaders(session: Session, season_ids: Sequence[int]) -> dict[int, Leader]:
     """Return each ranked season's leader, in the highest division, and how many others share the place."""
     newest = _last_seconds(session, season_ids)
     statement = FIRST.where(_at(newest))
-    found: dict[int, list[Leader]] = {}
+    leading: dict[int, list[Leader]] = {}
     highest: dict[int, int] = {}
     for row in session.connection().execute(statement) if newest else ():
         if highest.setdefault(row.season_id, row.division) == row.division:
-            found.setdefault(row.season_id, []).append(Leader(*row[2:]))
-    return {season_id: replace(shared[0], others=len(shared) - 1) for season_id, shared in found.items()}
+            leading.setdefault(row.season_id, []).append(Leader(*row[2:]))
+    return {season_id: replace(shared[0], others=len(shared) - 1) for season_id, shared in leading.items()}
 
 
 FIRST = (
@@ -118,13 +118,13 @@ def worth_watching(session: Session) -> list[int]:
     )
     rows = session.exec(seats).all()
     places = _places(session, {(row[1], row[2]) for row in rows})
-    found: dict[int, Candidate] = {}
+    candidates: dict[int, Candidate] = {}
     for match_id, season_id, bot_id, points in rows:
-        one = found.setdefault(match_id, Candidate(match_id))
-        one.points.append(points)
-        one.places.append(places.get((season_id, bot_id)))
-    ordered = sorted(found.values(), key=lambda one: (one.worth, one.match_id), reverse=True)
-    return [one.match_id for one in ordered if one.worth >= 0]
+        candidate = candidates.setdefault(match_id, Candidate(match_id))
+        candidate.points.append(points)
+        candidate.places.append(places.get((season_id, bot_id)))
+    ordered = sorted(candidates.values(), key=lambda candidate: (candidate.worth, candidate.match_id), reverse=True)
+    return [candidate.match_id for candidate in ordered if candidate.worth >= 0]
 
 
 def _places(session: Session, bots: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
@@ -133,9 +133,9 @@ def _places(session: Session, bots: Iterable[tuple[int, int]]) -> dict[tuple[int
     newest = _last_seconds(session, sorted({season_id for season_id, _ in bots}))
     if not newest:
         return {}
-    asked = select(RatingPoint.season_id, RatingPoint.bot_id, RatingPoint.rank)
-    asked = asked.where(_at(newest), col(RatingPoint.bot_id).in_({bot_id for _, bot_id in bots}))
-    return {(season_id, bot_id): rank for season_id, bot_id, rank in session.exec(asked)}
+    statement = select(RatingPoint.season_id, RatingPoint.bot_id, RatingPoint.rank)
+    statement = statement.where(_at(newest), col(RatingPoint.bot_id).in_({bot_id for _, bot_id in bots}))
+    return {(season_id, bot_id): rank for season_id, bot_id, rank in session.exec(statement)}
 
 
 def _last_seconds(session: Session, season_ids: Sequence[int]) -> dict[int, int]:
@@ -271,8 +271,8 @@ def newest_versions(
 ) -> list[NewVersion]:
     """Return the newest uploads of a game, or of all games (None), with an id below `before`."""
     statement = _newest(game is not None, before is not None)
-    found = session.connection().execute(statement, {"game": game, "before": before, "most": limit})
-    return [NewVersion(*row) for row in found]
+    rows = session.connection().execute(statement, {"game": game, "before": before, "most": limit})
+    return [NewVersion(*row) for row in rows]
 
 
 @cache
@@ -358,8 +358,8 @@ def game_feed(session: Session, game: str, title: str, begins_at: datetime) -> F
     """Return the feed of a game's seasons and bots. `begins_at`: the date of a feed without items."""
     seasons = select(Season.id, Season.name).where(Season.game == game)
     names = dict(session.exec(seasons.order_by(col(Season.id).desc()).limit(MOST_SEASONS)).all())
-    told = [one for one in announcements(session) if one.season_id is None or one.season_id in names]
-    items = [*_announced(session, told), *_steps(session, names), *_versions(session, col(Bot.game) == game)]
+    news = [entry for entry in announcements(session) if entry.season_id is None or entry.season_id in names]
+    items = [*_announced(session, news), *_steps(session, names), *_versions(session, col(Bot.game) == game)]
     return _feed(session, title, f"/games/{game}", begins_at, items)
 
 
@@ -368,16 +368,16 @@ def _feed(session: Session, title: str, path: str, began_at: datetime, items: Se
     return Feed(_id(session, path), title, path, newest[0].at if newest else began_at, newest)
 
 
-def _announced(session: Session, found: Sequence[Announcement]) -> list[Item]:
+def _announced(session: Session, rows: Sequence[Announcement]) -> list[Item]:
     return [
         Item(
-            _id(session, f"/announcements/{one.id}"),
-            one.title,
-            one.text,
-            "/" if one.season_id is None else f"/seasons/{one.season_id}",
-            one.at,
+            _id(session, f"/announcements/{row.id}"),
+            row.title,
+            row.text,
+            "/" if row.season_id is None else f"/seasons/{row.season_id}",
+            row.at,
         )
-        for one in found
+        for row in rows
     ]
 
 
@@ -386,20 +386,20 @@ def _steps(session: Session, names: dict[int, str]) -> list[Item]:
     subjects = {f"season/{season_id}": season_id for season_id in names}
     steps = (col(AuditRecord.subject).in_(list(subjects)), col(AuditRecord.action).in_(list(STEPS)))
     records = select(AuditRecord).where(*steps).order_by(col(AuditRecord.id).desc()).limit(MOST_ITEMS)
-    found = []
+    items = []
     for row in session.exec(records):
         season_id = subjects[row.subject]
         title = STEPS[row.action].format(season=names[season_id])
         at = datetime.fromisoformat(row.at)
-        found.append(Item(_id(session, f"/audit/{row.id}"), title, f"{title}.", f"/seasons/{season_id}", at))
-    return found
+        items.append(Item(_id(session, f"/audit/{row.id}"), title, f"{title}.", f"/seasons/{season_id}", at))
+    return items
 
 
 def _versions(session: Session, which: ColumnElement[bool]) -> list[Item]:
     """Return the items about versions that became ready, of bots that meet the condition."""
-    told = (BotVersion.id, BotVersion.number, BotVersion.language, BotVersion.built_at, Bot.id, Bot.name, User.name)
+    shown = (BotVersion.id, BotVersion.number, BotVersion.language, BotVersion.built_at, Bot.id, Bot.name, User.name)
     statement = (
-        columns(*map(col, told))
+        columns(*map(col, shown))
         .join_from(BotVersion, Bot, col(Bot.id) == col(BotVersion.bot_id))
         .join(User, col(User.id) == col(Bot.owner_id))
         .where(col(BotVersion.state) == VersionState.READY, col(BotVersion.built_at).is_not(None), which)
@@ -407,13 +407,13 @@ def _versions(session: Session, which: ColumnElement[bool]) -> list[Item]:
         .limit(MOST_ITEMS)
     )
     rows: Iterable[Any] = session.connection().execute(statement)
-    found = []
+    items = []
     for version_id, number, language, built_at, bot_id, bot, author in rows:
         title = f"Version {number} of {author}/{bot} is ready"
-        found.append(
+        items.append(
             Item(_id(session, f"/versions/{version_id}"), title, f"Written in {language}.", f"/bots/{bot_id}", built_at)
         )
-    return found
+    return items
 
 
 def _id(session: Session, name: str) -> UUID:

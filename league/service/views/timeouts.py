@@ -86,10 +86,10 @@ def _latest(session: Session, season_id: int | None, standings: Iterable[Mapping
             late.setdefault(row["bot_id"], []).append(row)
     counts = {bot_id: sum(row["timeouts"] for row in rows) for bot_id, rows in late.items()}
     most = sorted(counts, key=lambda bot_id: -counts[bot_id])[:MOST_BOTS]
-    found = session.connection().execute(PROMPTED, {"bots": most, "season": season_id})
-    asked = {row.bot_id: int(row.prompts) for row in found}
+    prompted = session.connection().execute(PROMPTED, {"bots": most, "season": season_id})
+    prompts = {row.bot_id: int(row.prompts) for row in prompted}
     named = [{name: late[bot_id][0][name] for name in ("bot_id", "bot", "author")} for bot_id in most]
-    return [Late(**_share(asked.get(one["bot_id"], 0), counts[one["bot_id"]]), **one) for one in named]
+    return [Late(**_share(prompts.get(bot["bot_id"], 0), counts[bot["bot_id"]]), **bot) for bot in named]
 
 
 def _late(row: Any, **keys: Any) -> Late:

@@ -45,9 +45,9 @@ def bearings(session: Session, matches: Sequence[Match | Row[Any]]) -> dict[int,
     disqualified: dict[int, list[str]] = {}  # their names by match, by seat
     for match_id, name in session.exec(DISQUALIFIED, params={"ids": concerned}) if concerned else ():
         disqualified.setdefault(match_id, []).append(name)
-    bearings, found = {}, {row.id: row for row in rows}
+    bearings, by_id = {}, {row.id: row for row in rows}
     for match in matches:
-        row = found[match.id]
+        row = by_id[match.id]
         why = _why(match, row, disqualified.get(match.id, [])) if match.state in WITH_RESULT else None
         bearings[match.id] = Bearing(why, row.rejudged_id)
     return bearings
@@ -141,18 +141,18 @@ def stopped(session: Session) -> str:
     """Return what stops or slows play, since when, as a sentence for everybody; "" if machines play."""
     session.flush()
     judges = able(settings_of(session).judge_unfit).label("judges")
-    found = columns(*(col(getattr(WorkerHost, name)) for name in SHOWN), ALIVE.label("alive"), judges)
-    machines = session.connection().execute(found, told_of(session, NO_HOST)).all()
+    statement = columns(*(col(getattr(WorkerHost, name)) for name in SHOWN), ALIVE.label("alive"), judges)
+    machines = session.connection().execute(statement, told_of(session, NO_HOST)).all()
     at = now(session)
 
     def since(instants: list[datetime]) -> str:
         return wait(max(0, int((at - max(instants)).total_seconds())))
 
-    held = [machine for machine in machines if machine.judges and machine.held_since_at]
+    idle = [machine for machine in machines if machine.judges and machine.held_since_at]
     if any(machine.judges for machine in machines):
-        if not held:
+        if not idle:
             return ""
-        who, time = ", ".join(sorted({machine.held_by for machine in held})), since([one.held_since_at for one in held])
+        who, time = ", ".join(sorted({machine.held_by for machine in idle})), since([row.held_since_at for row in idle])
         return _("Processors have been held by %(who)s for %(time)s, so matches run more slowly.", who=who, time=time)
     present = [machine for machine in machines if machine.alive]
     if checked := [machine.since_at for machine in present if machine.fitness is Fitness.UNCHECKED]:

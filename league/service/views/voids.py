@@ -101,7 +101,7 @@ def excesses(shares: Sequence[Share]) -> list[Excess]:
         attempts[share.stratum] += share.attempts
         voids[share.stratum] += share.voids
         own[share.version_id].append(share)
-    found = []
+    beyond = []
     for version_id, mine in own.items():
         total = sum(share.voids for share in mine)
         if total == 0:
@@ -118,8 +118,8 @@ def excesses(shares: Sequence[Share]) -> list[Excess]:
                 by_machine[share.machine] = by_machine.get(share.machine, 0) + share.voids
         p_value = min(1.0, float(chances[total:].sum()))
         tried = sum(share.attempts for share in mine if not share.whole_series)
-        found.append(Excess(version_id, tried, total, expected, p_value, by_machine))
-    return sorted(found, key=lambda excess: (excess.p_value, excess.version_id))
+        beyond.append(Excess(version_id, tried, total, expected, p_value, by_machine))
+    return sorted(beyond, key=lambda excess: (excess.p_value, excess.version_id))
 
 
 def _binomial(trials: int, odds: float) -> NDArray[np.float64]:
@@ -128,8 +128,8 @@ def _binomial(trials: int, odds: float) -> NDArray[np.float64]:
     more, fewer = np.arange(likeliest + 1, trials + 1), np.arange(likeliest, 0, -1)
     above = np.cumprod((trials - more + 1) * odds / (more * (1 - odds)))
     below = np.cumprod(fewer * (1 - odds) / ((trials - fewer + 1) * odds))
-    found = np.concatenate([below[::-1], [1.0], above])
-    return np.asarray(found / found.sum(), np.float64)
+    weights = np.concatenate([below[::-1], [1.0], above])
+    return np.asarray(weights / weights.sum(), np.float64)
 
 
 def season_voids(session: Session, organiser: Person, season_id: int, least: int = 1) -> list[VersionVoids]:
@@ -168,8 +168,8 @@ def _season_voids(session: Session, failed: Sequence[Any], season_id: int, least
         match_ids[failure.version_id].append(failure.match_id)
     if max(map(len, match_ids.values()), default=0) < least:
         return []
-    found = excesses(_shares(session, season_id, failures))
-    names = _names(session, [excess.version_id for excess in found])
+    beyond = excesses(_shares(session, season_id, failures))
+    names = _names(session, [excess.version_id for excess in beyond])
     return [
         VersionVoids(
             *names[excess.version_id],
@@ -177,7 +177,7 @@ def _season_voids(session: Session, failed: Sequence[Any], season_id: int, least
             flagged=excess.flagged,
             match_ids=tuple(dict.fromkeys(match_ids[excess.version_id])),
         )
-        for excess in found
+        for excess in beyond
     ]
 
 
@@ -296,14 +296,14 @@ def decisions(session: Session, organiser: Person, seasons: Iterable[SeasonInfo]
     """List the matters of these seasons, and the appeals and held matches of all seasons. Raises NotAllowed."""
     organiser.must_organise()
     appeals = select(func.count(), func.min(Appeal.opened_at)).where(Appeal.state == AppealState.OPEN)
-    held = select(func.count(), func.min(Match.created_at)).where(HELD, seen_by_organiser(organiser))
+    on_hold = select(func.count(), func.min(Match.created_at)).where(HELD, seen_by_organiser(organiser))
     playing = {season.id: season for season in seasons if season.state in IN_PLAY}
     rest = select(Entry.season_id, func.count()).where(col(Entry.rests_since).is_not(None))
     rest = rest.where(col(Entry.season_id).in_(playing)).group_by(col(Entry.season_id))
     waits = ((season, _why(session, season)) for season in playing.values())
     return Decisions(
         appeals=Waiting(*session.exec(appeals).one()),
-        held=Waiting(*session.exec(held).one()),
+        held=Waiting(*session.exec(on_hold).one()),
         seasons=[SeasonWaits(season, why) for season, why in waits if why],
         resting=[(playing[season_id], count) for season_id, count in session.exec(rest)],
     )
