@@ -179,7 +179,7 @@ def interruptible() -> Iterator[None]:
         return
     hook = sys.unraisablehook
 
-    def again(ignored: sys.UnraisableHookArgs) -> None:
+    def again(ignored: "sys.UnraisableHookArgs") -> None:
         if ignored.exc_type is KeyboardInterrupt:
             signal.setitimer(signal.ITIMER_REAL, AGAIN_SECONDS)
         else:
