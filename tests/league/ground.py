@@ -7,7 +7,7 @@ import random
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -34,7 +34,9 @@ from tests.league.refusals import refused
 
 HOST = Host("machine", "boot")
 
-_made: dict[str, tuple[Any, sqlite3.Connection, tuple[Any, ...], tuple[Iterator[int], Iterator[int]]]] = {}
+_made: dict[
+    str, tuple[Any, sqlite3.Connection, tuple[Any, ...], "tuple[itertools.count[int], itertools.count[int]]"]
+] = {}
 """Prepared leagues: the value to return, the database, the states of random numbers and clock, and the counts."""
 
 PLACES = {"data_dir", "database_url", "lock_dir"}
