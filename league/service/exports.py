@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import ColumnElement
-from sqlmodel import Session, col, select
+from sqlmodel import Session, SQLModel, col, select
 
 from deadheat.league.causes import told, told_evidence
 from deadheat.league.errors import NotFound
@@ -81,12 +81,15 @@ class _Page:
     after: int
     next: int | None = None
 
-    def read(self, statement: Any, key: Any, limit: int = ROWS, **given: Any) -> Sequence[Any]:
-        """Return the statement's next `limit` rows in the order of a key, that of their first table (or themselves)."""
+    def read(self, statement: Any, key: Any, limit: int = 0, **given: Any) -> Sequence[Any]:
+        """Return the statement's next `limit` (or `ROWS`) rows in the order of a key, that of their first table (or
+        themselves).
+        """
+        limit = limit or ROWS
         statement = statement.where(col(key) > self.after).order_by(None).order_by(col(key)).limit(limit)
         rows: Sequence[Any] = self.session.exec(statement, params=given).all()
         if len(rows) == limit:
-            last = rows[-1][0] if isinstance(rows[-1], tuple) else rows[-1]
+            last = rows[-1] if isinstance(rows[-1], (int, SQLModel)) else rows[-1][0]
             self.next = getattr(last, "id", last)
         return rows
 

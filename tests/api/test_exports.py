@@ -14,6 +14,7 @@ from sqlmodel import Session, SQLModel, col, select, update
 from deadheat.league import tables
 from deadheat.league.causes import NOT_CHECKED, Cause
 from deadheat.league.pairing.formats import EvaluationFormat
+from deadheat.league.service import exports
 from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.course.planning import plan
 from deadheat.league.service.evaluations.beginning import begin_now
@@ -167,6 +168,19 @@ def test_an_export_is_what_the_database_holds(furnished: Furnished, table: Expor
             kept = names.get(name, name)
             if kept in row:
                 assert value == plain(row[kept]), name
+
+
+@pytest.mark.parametrize("table", list(Exported))
+def test_an_export_is_the_same_page_by_page(furnished: Furnished, monkeypatch, table: Exported) -> None:
+    def rows() -> Iterator[dict[str, Any]]:
+        after: int | None = 0
+        while after is not None:
+            page, after = furnished.world.read(exports.export_page, exports.Scope(furnished.season), table, after)
+            yield from page
+
+    whole = list(rows())
+    monkeypatch.setattr(exports, "ROWS", 1)
+    assert sorted(map(repr, rows())) == sorted(map(repr, whole))
 
 
 @pytest.mark.parametrize("table", [Exported.SERIES, Exported.ATTEMPTS])

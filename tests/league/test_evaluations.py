@@ -88,6 +88,18 @@ def test_more_series_are_asked_for_only_where_some_can_be_planned(world: World, 
     assert asked == [season_id, None, None, None, season_id], "one is not planned yet; then the round is over"
 
 
+def test_where_a_meeting_has_several_series_each_takes_room(world: World, monkeypatch) -> None:
+    """Where everybody plays each deal in every seat, a meeting of two has two series at once."""
+    monkeypatch.setattr(capacity, "OPEN_SERIES", 8)
+    season_id = world.season(16, game="liars-dice", ladder_during_evaluations=False, games_per_pair=2)
+    declared = DeclaredEvaluation(name="All", format=EvaluationFormat.ROUND_ROBIN, at=[START + timedelta(hours=1)])
+    world.write(beginning.set_timetable, world.boss, season_id, (declared,))
+    world.clock.turn(3600.0)
+    for _ in range(4):
+        world.tick()
+        assert len(world.rows(select(Series).where(Series.season_id == season_id))) == 8
+
+
 def players(world: World, evaluation_id: int, order: Any) -> list[ContestPlayer]:
     return world.rows(select(ContestPlayer).where(ContestPlayer.contest_id == evaluation_id).order_by(order))
 

@@ -95,7 +95,8 @@ def plan(session: Session, season: Season, kind: ContestKind) -> list[int]:
 
 
 OPEN = (
-    select(func.count(col(Series.meeting_id).distinct()))
+    select(func.count())
+    .select_from(Series)
     .join(Meeting, col(Meeting.id) == Series.meeting_id)
     .join(Contest, col(Contest.id) == Meeting.contest_id)
     .where(Series.season_id == bindparam("season_id"), col(Series.state).in_(UNFINISHED))
