@@ -31,10 +31,9 @@ from deadheat.league.records.hosts import Workers
 from deadheat.league.records.matches import EndingView, Match, MatchDetail, Timeouts
 from deadheat.league.records.rankings import Leaderboard
 from deadheat.league.records.rulings import Announcement, Appeal, AuditRecord, Rejudged, RuledOn
-from deadheat.league.records.seasons import Forecast
 
 if TYPE_CHECKING:
-    from deadheat.league.records.seasons import Declared, Season, SeasonDetail
+    from deadheat.league.records.seasons import Declared, Forecast, Season, SeasonDetail
 
 __all__ = ["Client", "Refused"]
 
@@ -182,7 +181,9 @@ class Client:
 
         `bots`: how many the forecast assumes.
         """
-        return self._ask(Forecast, "GET", f"/v1/seasons/{season_id}/forecast", params=_given({"bots": bots}))
+        path, params = f"/v1/seasons/{season_id}/forecast", _given({"bots": bots})
+        forecast: Forecast = self._ask(_seasons().Forecast, "GET", path, params=params)
+        return forecast
 
     def invited(self, season_id: int) -> list[str]:
         """List who may enter a season for invited authors; organisers only."""

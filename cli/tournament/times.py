@@ -51,7 +51,7 @@ def rows(played: Standings) -> list[Row]:
             for command, answers in answers_of(game, seat, played.about.bank_ms).items():
                 collected.setdefault((bot, command), Row(bot, command)).add(answers)
     order = played.numbers
-    return sorted(collected.values(), key=lambda row: order[row.bot])
+    return sorted((row for row in collected.values() if row.own_ms), key=lambda row: order[row.bot])
 
 
 def answers_of(game: GameRecord, seat: int, bank_ms: int | None) -> Mapping[str, Answers]:

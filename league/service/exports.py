@@ -89,8 +89,8 @@ class _Page:
         statement = statement.where(col(key) > self.after).order_by(None).order_by(col(key)).limit(limit)
         rows: Sequence[Any] = self.session.exec(statement, params=given).all()
         if len(rows) == limit:
-            last = rows[-1] if isinstance(rows[-1], (int, SQLModel)) else rows[-1][0]
-            self.next = getattr(last, "id", last)
+            last: Any = rows[-1] if isinstance(rows[-1], (int, SQLModel)) else rows[-1][0]
+            self.next = last if isinstance(last, int) else last.id
         return rows
 
     def of(self, match_id: Any) -> tuple[ColumnElement[bool], ...]:

@@ -226,6 +226,13 @@ def test_a_fault_has_its_own_time_and_reason(members: Members, tmp_path: Path) -
         assert sentence in said(tmp_path / "season.zip", cell("participants", number, **values)(members))
 
 
+def test_a_bot_that_was_renamed_played_under_its_old_name(members: Members, tmp_path: Path) -> None:
+    for name in ("participants", "entries"):
+        renamed = [row | {"bot": "another"} if row["bot_id"] == 6 else row for row in rows(members, name)]
+        members = with_rows(members, name, renamed)
+    assert "not compared: the names of 1 bot renamed since" in said(tmp_path / "season.zip", members, 0)
+
+
 def test_a_damaged_archive_is_wrong_in_a_sentence(members: Members, tmp_path: Path) -> None:
     path = tmp_path / "season.zip"
     said(path, members, 0)

@@ -275,9 +275,9 @@ def test_what_is_wrong_is_said_line_by_line(site: Site, server: str, contest: Pa
     done = desk.run("boss", "season", "apply", contest)
     assert done.stderr.splitlines() == [
         "error: The file has 3 mistakes:",
+        "season.name: this is required.",
         "season.nam: there is no such key; did you mean name.",
         "matches.games_per_pair: it should be a whole number.",
-        "season.name: this is required.",
     ]
     contest.write_bytes(b"\xff")
     assert_one_sentence(desk.run("boss", "season", "apply", contest), "is not UTF-8", 2)
