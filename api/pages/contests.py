@@ -177,7 +177,7 @@ async def contest(
     """
     if not personal:
         return await shown_to_all(shared=shared, request=request, contest_id=contest_id, chosen=chosen)
-    return await to_thread.run_sync(partial(_personal, shared, visit, contest_id, chosen), limiter=shared.showing)
+    return await to_thread.run_sync(partial(_personal, shared, visit, contest_id, chosen))
 
 
 @router.post("/contests/{contest_id}/cancel")

@@ -43,7 +43,13 @@ class Contest(Played):
     lower: float | None
     upper: float | None
     minimum: Annotated[float | None, Field(description="The points that a panel's candidate needs.")]
-    elo: Annotated[float | None, Field(description="The candidate's performance, by a panel's matches alone.")]
+    elo: Annotated[
+        float | None,
+        Field(
+            description="By these matches alone: a panel candidate's performance; for a request or gate, the "
+            "candidate's difference from its opponent, which is null in lists."
+        ),
+    ]
     low: Annotated[float | None, Field(description="The lower end of its 95 % interval.")]
     high: float | None
     state: ContestState

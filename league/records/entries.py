@@ -139,6 +139,7 @@ class PanelOpponent:
     losses: int
     faults: Annotated[int, Field(description="Matches that the version lost by its own fault.")]
     match_ids: list[int]
+    opponent_faults: Annotated[int, Field(description="Matches that the opponent lost by its own fault.")] = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,8 @@ def test_the_form_beside_a_bot_leads_to_the_challenge(asking: Asking) -> None:
     asking.play(fault=True)
     shown = ada.get("/contests/1").text
     assert "2 / 0 / 0" in shown and "2 of at most 4 matches" in shown and "private" in shown
-    assert "log-likelihood ratio" in shown
+    assert "log-likelihood ratio" in shown and 'http-equiv="refresh"' in ada.answer.text
+    assert '<td class="number">0</td><td class="number fault">2</td>' in ada.answer.text, "only the opponent's faults"
     ada.submit("/contests/1/cancel")
     assert "Its author stopped it." in ada.page.text and "rival" in ada.get("/contests").text
     assert asking.site.client.get("/contests/1").status_code == 404
@@ -124,7 +125,9 @@ def test_points_faults_and_matches_are_shown_while_a_version_plays(site: Site) -
     browser = Browser(site).sign_in("ada")
     page = f"/bots/{bot_id}/versions/1"
     first, second = world.tick()
-    assert "0 / 0 / 0" in browser.get(page).text and "3 needed" in browser.answer.text
+    assert (
+        "0 / 0 / 0" in browser.get(page).text and "0 of 4 points, 3 needed to play for its bot" in browser.answer.text
+    )
     assert "/static/live.js" in browser.answer.text
     job = world.claimed(first)
     lost = [forfeited(match, match.seats.index(max(match.seats))) for match in job.matches]
@@ -140,9 +143,12 @@ def test_points_faults_and_matches_are_shown_while_a_version_plays(site: Site) -
     for path in (page, f"/bots/{bot_id}/upload"):
         browser.get(path)
         assert f'<a href="/contests/{found["id"]}">' in browser.answer.text
+        assert "1 of 4 points, 3 needed to play for its bot" in browser.answer.text
     assert "so it gets no matches" in browser.answer.text
     shown = browser.get(f"/contests/{found['id']}").text
-    assert "2 of 4 matches" in shown and "It needs 3 points" in shown and "Estimated performance" in shown
+    assert "2 of 4 matches. 1 of 4 points. It needs 3 points to play for its bot." in " ".join(shown.split())
+    assert "Estimated performance" in shown and "Own faults" in shown
+    assert '<td class="number fault">1</td><td class="number">0</td>' in browser.answer.text
     assert f'<a href="/matches/{easy["match_ids"][0]}">' in browser.answer.text
     assert site.client.get(f"/contests/{found['id']}").status_code == 404, "panels are their authors' alone"
     world.finish(world.claimed(second))

@@ -37,6 +37,12 @@ def test_a_gate_is_its_authors_alone_because_its_terms_are_private(asking: Askin
     assert "swift v2" in page and address not in page, "its results are public"
 
 
+def test_a_duel_leaves_the_threads_of_public_pages_alone(asking: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+    asking.ask()
+    monkeypatch.setattr(asking.site.app.state.services, "showing", object())  # it would fail as a limiter
+    assert "rival" in asking.ada.get("/contests/1").text
+
+
 def test_addresses_of_earlier_releases_lead_to_the_contest(asking: Asking) -> None:
     site, number = asking.site, asking.ask()["id"]
     with site.world.db.transaction() as session:

@@ -34,7 +34,7 @@ def said(browser: Browser) -> list[str]:
 
 def test_each_step_is_confirmed_where_it_was_taken(site: Site, boss: Browser) -> None:
     boss.submit("/desk/seasons", at="/desk/seasons/new", name="Winter", game=GAME)
-    assert "The season was created." in said(boss)
+    assert "The season was created." in said(boss)[0]
     path = boss.answer.url.path
     boss.submit(f"{path}/settings", games_per_pair="20")
     assert said(boss)[-1] == "The settings were saved." and boss.answer.url.fragment == "settings"

@@ -321,12 +321,11 @@ def test_the_workshop_tells_how_a_version_fares_at_its_gate(ada: Browser, site: 
     for program in ("one", "two"):
         world.build(world.upload(owner, 1), program=program)
         world.write(enter, owner, season, 1, gate=at_gate())
-    assert "Version 2 against 1 at the promotion gate: running 0 won" in " ".join(
-        ada.get("/bots/1/upload").text.split()
-    )
+    text = " ".join(ada.get("/bots/1/upload").text.split())
+    assert "greedy v2 \N{EN DASH} v1 promotion gate 0 / 0 / 0 running" in text
     world.build(world.upload(owner, 1), program="one")
     text = " ".join(ada.get("/bots/1/upload").text.split())
-    assert "Version 3 against 1 at the promotion gate: failed" in text
+    assert "greedy v3 \N{EN DASH} v1 promotion gate 0 / 0 / 0 failed" in text
     assert "It is the same program as version 1, which is active." in text
 
 

@@ -504,6 +504,7 @@ def opponents_of(
             of[matchup.opponent_id],
             points=score["wins"] + score["draws"] / 2,
             faults=faults.get((matchup.meeting.id, matchup.candidate_id), 0),
+            opponent_faults=faults.get((matchup.meeting.id, matchup.opponent_id), 0),
             match_ids=matches.get(matchup.meeting.id, []),
             **score,
         )
