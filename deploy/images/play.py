@@ -62,11 +62,11 @@ def _query(*arguments: str) -> str:
 
 def closure(wanted: set[str], needs: dict[str, set[str]]) -> set[str]:
     """These packages and all that they need."""
-    reached: set[str] = set()
+    found: set[str] = set()
     while wanted:
-        reached |= wanted
-        wanted = {name for package in wanted for name in needs[package]} - reached - NOT_TO_PLAY
-    return reached
+        found |= wanted
+        wanted = {name for package in wanted for name in needs[package]} - found - NOT_TO_PLAY
+    return found
 
 
 def paths(package: str) -> set[Path]:
