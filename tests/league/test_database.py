@@ -209,7 +209,14 @@ def test_the_database_refuses(world: World, subtests: pytest.Subtests) -> None:
 
 
 def gate_with(**values: Any) -> Contest:
-    plain: dict[str, Any] = {"season_id": 1, "kind": ContestKind.GATE, "entry_id": 1, "matches": 400, "terms": {}}
+    plain: dict[str, Any] = {
+        "season_id": 1,
+        "kind": ContestKind.GATE,
+        "entry_id": 1,
+        "matches": 400,
+        "terms": {},
+        "candidate_id": 1,
+    }
     return Contest(**(plain | {"created_at": START} | values))
 
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Dialog, Page, ViewportSize, expect
 from sqlmodel import col, select, update
 
 from deadheat.api.pages import home, live
-from deadheat.api.services import Bodies
+from deadheat.api.services import Boards, Bodies
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.states import JobState
@@ -76,6 +76,7 @@ def test_homes_picture_is_whole_and_begins_with_something_on_it(
     visit: Open, league: League, monkeypatch: pytest.MonkeyPatch, viewport: ViewportSize
 ) -> None:
     monkeypatch.setattr(home, "_chosen", lambda *_: league.matches["betris-large"])
+    monkeypatch.setattr(Boards, "newest_part", lambda _boards, _key, _version, make: make())
     monkeypatch.setattr(Bodies, "fresh", lambda *_: None)
     page = visit("/", viewport=viewport, reduced_motion="reduce")
     stage = page.locator("#featured .stage")
