@@ -275,7 +275,7 @@ def test_what_is_in_flight_goes_on_and_everybody_sees_the_same(empty: Settings, 
     for request in (one for name, rows in SEEN["before"].items() if name.startswith("requests") for one in rows):
         number = request["id"]
         assert world.read(views.asked_challenge, world.boss, number).id == number
-        contest_id = world.read(contests.number_of, ContestKind.REQUEST, number)
+        contest_id = world.read(contests.must_see, world.boss, number, ContestKind.REQUEST).id
         assert bool(world.read(matches, contest_id=contest_id)) is bool(request["games_planned"])
     waiting = select(Series.id).where(Series.state == JobState.QUEUED).order_by(col(Series.id))
     world.play_left(world.rows(waiting), newer_wins)
