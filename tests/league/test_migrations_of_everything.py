@@ -19,6 +19,8 @@ from deadheat.league.database import Database
 from deadheat.league.jobs import MatchJob, MatchOutcome
 from deadheat.league.service.exports import Scope, export_page
 from deadheat.league.service.people.person import Person
+from deadheat.league.service.series.games import announce_games
+from deadheat.league.service.series.hosts import host_seen
 from deadheat.league.service.views import contests
 from deadheat.league.service.views import former as views
 from deadheat.league.service.views.matches import matches
@@ -204,10 +206,13 @@ HIGHEST = 20
 
 
 class Migrated(World):
-    """A league on a database that has its people and machines."""
+    """A league on a database that has its people and machines, when API and worker start with the games of today."""
 
     def _begin(self) -> None:
-        pass
+        with self.db.transaction() as session:
+            announce_games(session)
+        with self.work.transaction() as session:
+            host_seen(session, self.host)
 
 
 def stored(value: Any) -> Any:
