@@ -91,7 +91,7 @@ def dice_of(client: Client, season_id: int) -> DiceCheck:
 
 
 def _exported_log(client: Client, season_id: int) -> Log:
-    """Build a season's log, like `league.service.rankings.results`, from the public exports."""
+    """Build a season's log, like `league.service.rankings.ranking.season_log`, from the public exports."""
     from deadheat.league.ratings.log import read
     from deadheat.league.states import WITH_RESULT
 

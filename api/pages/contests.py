@@ -84,16 +84,20 @@ def own(shared: Shared, visit: Visiting, before: Number = None) -> Response:
 @router.get("/evaluations/{number}")
 @router.get("/seasons/{season_id}/evaluations")
 def moved(request: Request) -> Response:
-    """Redirect from an address of earlier releases. Evaluations had the numbers of their contests."""
+    """Redirect from an address of earlier releases. Evaluations had the numbers of their contests, but the lists' older
+    parts began at numbers of each kind's own: their query leads nowhere.
+    """
     path = request.url.path.replace("/evaluations", "/contests").replace("/challenges", "/contests")
-    return RedirectResponse(f"{path}?{request.url.query}" if request.url.query else path, 308)
+    query = request.url.query if request.url.path.startswith("/evaluations/") else ""
+    return RedirectResponse(f"{path}?{query}" if query else path, 308)
 
 
 @router.get("/challenges/{number}")
-def moved_challenge(shared: Shared, number: Id) -> Response:
-    """Redirect from the earlier address of a challenge."""
+def moved_challenge(shared: Shared, visit: Present, number: Id) -> Response:
+    """Redirect from the earlier address of a challenge, if the visitor may see it."""
     with shared.db.reading() as session:
-        return RedirectResponse(f"/contests/{views.number_of(session, ContestKind.REQUEST, number)}", 308)
+        row = views.must_see(session, None if visit is None else visit.person, number, ContestKind.REQUEST)
+        return RedirectResponse(f"/contests/{row.id}", 308, {"Cache-Control": "no-store"})
 
 
 # One contest --------------------------------------------------------------------------------------------------------

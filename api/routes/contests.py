@@ -62,8 +62,7 @@ def get_contest(
     """
     response.headers["Cache-Control"] = NOWHERE
     with shared.db.reading() as session:
-        number = contest_id if kind is None else views.number_of(session, kind, contest_id)
-        return views.contest(session, views.must_see(session, viewer, number).id)
+        return views.contest(session, views.must_see(session, viewer, contest_id, kind).id)
 
 
 @router.get("/contests/{contest_id}/rounds/{number}", responses={404: {}})
@@ -150,8 +149,7 @@ def get_challenge(shared: Shared, viewer: Viewer, challenge_id: Id, response: Re
 def list_matches(shared: Shared, viewer: Viewer, challenge_id: Id, page: APage, response: Response) -> Matches:
     """List a challenge's matches, the last planned first."""
     with shared.db.reading() as session:
-        former.asked_challenge(session, viewer, challenge_id)
-        number = views.number_of(session, ContestKind.REQUEST, challenge_id)
+        number = views.must_see(session, viewer, challenge_id, ContestKind.REQUEST).id
     return list_contest_matches(shared, viewer, number, page, response)
 
 

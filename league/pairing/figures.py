@@ -128,7 +128,7 @@ TIES_WON = Figure("rounds_won", N_("Rounds won"), "won", N_("of the bracket, wit
 
 NEWEST = 3
 """The version of the rules, counted from 1. All have the same figures, but each another test at a stage's cut
-(`league.pairing.lead`).
+(`league.pairing.evidence`).
 """
 
 CHOICE: Mapping[str, Figure] = {

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import pytest
 from sqlmodel import select
 
-from deadheat.api.pages import bot
+from deadheat.api.pages import bot, game
 from deadheat.api.pages.render import ms, shown
 from deadheat.api.pages.texts.docs import TITLES
 from deadheat.api.services import SITE
@@ -185,6 +185,13 @@ def test_a_fault_is_explained_word_for_word(site: Site) -> None:
     assert "<script>" not in site.client.get("/matches/1").text
     (found,) = site.ok(200, site.client.get("/v1/matches"))["items"]
     assert found["seats"][1]["fault"]["why"] == why
+
+
+def test_hostile_text_stays_text(played: Played) -> None:
+    site = played.site
+    answer = site.client.get(f"/matches/{played.ids[0]}")
+    assert "<script>" not in answer.text and "&lt;script&gt;\\u202e\\x1b[31m" in answer.text
+    assert "\u202e" not in answer.text and "\x1b" not in answer.text
 
 
 def test_a_browser_gets_a_page_for_what_is_not_there(site: Site) -> None:
@@ -406,6 +413,11 @@ def test_a_bots_page_opens_on_the_season_with_most_of_its_matches(site: Site) ->
         world.write(refit, season)
     text = site.client.get("/bots/1").text
     assert f"/v1/seasons/{long}/export/participants.csv" in text
+
+
+def test_a_kit_that_this_server_would_refuse_is_not_offered() -> None:
+    offered = {kit.name for _, group in game.grouped(game.kits("yacht-auction"), {"python"}) for kit in group}
+    assert "hello-python" in offered and not offered & {"hello-c", "hello-rust", "hello-java"}
 
 
 def test_an_empty_league_says_what_it_is(site: Site) -> None:

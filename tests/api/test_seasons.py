@@ -173,6 +173,12 @@ def test_the_page_of_a_season_tells_how_far_its_finals_are(site: Site) -> None:
     assert "3 finalists, round 3 of 3, <strong>0 of 3</strong> series played; 0 extra games" in page
 
 
+def test_a_gate_whose_terms_make_no_test_is_refused(site: Site) -> None:
+    ada = site.author()
+    entry = f"/v1/seasons/{made(site, site.organiser())['id']}/entries/{ready_bot(site, ada)}"
+    site.problem(422, site.client.put(entry, json={"gate": {"elo1": -1}}, headers=ada), "bad-setting")
+
+
 def test_a_team_may_own_a_bot_from_the_start(site: Site) -> None:
     ada, eve = site.author("ada"), site.author("eve")
     team_id = site.ok(201, site.client.post("/v1/teams", json={"name": "lovelace"}, headers=ada))["id"]

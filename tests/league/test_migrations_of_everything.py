@@ -19,6 +19,8 @@ from deadheat.league.database import Database
 from deadheat.league.jobs import MatchJob, MatchOutcome
 from deadheat.league.service.exports import Scope, export_page
 from deadheat.league.service.people.person import Person
+from deadheat.league.service.series.games import announce_games
+from deadheat.league.service.series.hosts import host_seen
 from deadheat.league.service.views import contests
 from deadheat.league.service.views import former as views
 from deadheat.league.service.views.matches import matches
@@ -204,10 +206,13 @@ HIGHEST = 20
 
 
 class Migrated(World):
-    """A league on a database that has its people and machines."""
+    """A league on a database that has its people and machines, when API and worker start with the games of today."""
 
     def _begin(self) -> None:
-        pass
+        with self.db.transaction() as session:
+            announce_games(session)
+        with self.work.transaction() as session:
+            host_seen(session, self.host)
 
 
 def stored(value: Any) -> Any:
@@ -275,7 +280,7 @@ def test_what_is_in_flight_goes_on_and_everybody_sees_the_same(empty: Settings, 
     for request in (one for name, rows in SEEN["before"].items() if name.startswith("requests") for one in rows):
         number = request["id"]
         assert world.read(views.asked_challenge, world.boss, number).id == number
-        contest_id = world.read(contests.number_of, ContestKind.REQUEST, number)
+        contest_id = world.read(contests.must_see, world.boss, number, ContestKind.REQUEST).id
         assert bool(world.read(matches, contest_id=contest_id)) is bool(request["games_planned"])
     waiting = select(Series.id).where(Series.state == JobState.QUEUED).order_by(col(Series.id))
     world.play_left(world.rows(waiting), newer_wins)

@@ -207,7 +207,7 @@ TABLE: tuple[Line, ...] = (
     post("/contests/{contest_id}/cancel", "in 403 organiser=303", params={"contest_id": "evaluation_id"}),
     post("/contests/{contest_id}/resume", "in 403 organiser=409", params={"contest_id": "evaluation_id"}),
     get("/challenges", "308"),
-    get("/challenges/{number}", "308", params={"number": "challenge_id"}),
+    get("/challenges/{number}", "404 owner=308 organiser=308", params={"number": "challenge_id"}),
     get("/evaluations/{number}", "308"),
     get("/seasons/{season_id}/evaluations", "308"),
     get("/bots/{bot_id}/challenge", "in 200", query="?season=1"),

@@ -2,7 +2,7 @@
 
 The page of a match is the same for everyone, so it may be cached and sent to anyone. Private details are on this page
 instead, which is made for each request and never cached. For people who own no bot in the match, organisers included,
-the page does not exist (`service.own_seats`).
+the page does not exist (`service.views.matches.own_seats`).
 """
 
 from collections.abc import Iterator, Sequence

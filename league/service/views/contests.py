@@ -292,20 +292,15 @@ def _first(session: Session, newest: Sequence[Contest]) -> list[int]:
 # One contest --------------------------------------------------------------------------------------------------------
 
 
-def number_of(session: Session, kind: ContestKind, known_as: int) -> int:
-    """Return the number of the contest of a kind that earlier releases knew by another. Raises NotFound."""
-    contest_id = session.exec(select(Contest.id).where(numbered(kind, known_as))).first()
-    if contest_id is None:
-        raise NotFound("challenge" if kind is ContestKind.REQUEST else N_("contest"), known_as)
-    return contest_id
-
-
-def must_see(session: Session, viewer: Person | None, contest_id: int, known_as: int | None = None) -> Contest:
-    """Return a contest that the viewer may see. Raises NotFound, about a challenge if its number as one is given."""
-    row = session.get(Contest, contest_id)
-    everybody = session.exec(select(Contest.id).where(Contest.id == contest_id, PUBLIC)).first() is not None
-    if row is None or not (everybody or may_see_games_of(session, viewer, contest_id)):
-        raise NotFound(N_("contest"), contest_id) if known_as is None else NotFound("challenge", known_as)
+def must_see(session: Session, viewer: Person | None, number: int, kind: ContestKind | None = None) -> Contest:
+    """Return a contest that the viewer may see, by its number or by the one in the addresses of its kind. Raises
+    NotFound with the same sentence, whether there is none or others see it.
+    """
+    here = col(Contest.id) == number if kind is None else numbered(kind, number)
+    row = session.exec(select(Contest).where(here)).first()
+    everybody = session.exec(select(Contest.id).where(here, PUBLIC)).first() is not None
+    if row is None or not (everybody or may_see_games_of(session, viewer, row.id)):
+        raise NotFound("challenge" if kind is ContestKind.REQUEST else N_("contest"), number)
     return row
 
 

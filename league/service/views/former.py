@@ -19,7 +19,6 @@ from deadheat.league.service.views.contests import (
     contest,
     contests,
     must_see,
-    number_of,
     opponents_of,
     pairings,
     played_for,
@@ -82,7 +81,7 @@ def asked(
 
 def asked_challenge(session: Session, viewer: Person | None, challenge_id: int) -> AskedChallenge:
     """Return a request, if the caller may see its matches. Raises NotFound."""
-    row = must_see(session, viewer, number_of(session, ContestKind.REQUEST, challenge_id), challenge_id)
+    row = must_see(session, viewer, challenge_id, ContestKind.REQUEST)
     return _asked(contests(session, col(Contest.id) == row.id)[0])
 
 

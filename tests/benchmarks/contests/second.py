@@ -1,6 +1,6 @@
 """Draws and standings of every evaluation in a database, computed a second time from the rules in words alone.
 
-It reads the matches as they were played, by plain SQL, and shares nothing with `league.pairing.contest` or
+It reads the matches as they were played, by plain SQL, and shares nothing with `league.pairing` or
 `league.service.evaluations`: points in halves as whole numbers, each tie-break by its definition, the draw by looking
 at all who are left. See docs/organisers.md, "Evaluations".
 """
