@@ -92,8 +92,8 @@ def test_former_commands_name_a_challenge_by_its_former_number(desk: Desk) -> No
     assert [json.loads(row)["id"] for row in listed] == [77, 2]
     assert " 77 " in desk.says("ada", "challenges", "--limit", 5)
     stopped = desk.json("ada", "challenges", 2, "--stop")
-    assert (stopped["id"], stopped["state"]) == (2, "cancelled")
-    assert [desk.json("ada", "contest", "show", number)["state"] for number in (1, 2)] == ["cancelled", "running"]
+    assert (stopped["id"], stopped["state"]) == (2, "ended")
+    assert [desk.json("ada", "contest", "show", number)["state"] for number in (1, 2)] == ["ended", "running"]
 
 
 @former
