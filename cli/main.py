@@ -91,7 +91,7 @@ PARTS = {"jobs": "operator.deployment:jobs", "keeper": "operator.deployment:keep
 """Commands that `serve` and `worker` start, and that nobody types."""
 
 RENAMED = {
-    "challenge": ("author.contests:start", "contest start"),
+    "challenge": ("author.contests:challenge", "contest start"),
     "challenges": ("author.contests:challenges", "contest list --kind request` or `contest show"),
     "evaluations": ("author.contests:evaluations", "contest list --season N` or `contest show"),
     "gate": ("author.bots:gate", "contest list --kind gate"),

@@ -1,6 +1,7 @@
 """`deadheat contest`: what bots play against each other beside the ladder, of every kind; and its former commands."""
 
 from collections.abc import Iterable, Iterator
+from inspect import unwrap
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +13,7 @@ from deadheat.cli.console import USAGE, cannot, command, fail, note, number_in
 from deadheat.cli.output import Column, Columns, Output, as_object, commands, table, tabled
 from deadheat.cli.rate import bounds
 from deadheat.cli.server.api_client import Client
-from deadheat.cli.server.client import Most, asks
+from deadheat.cli.server.client import Most, asks, visits
 from deadheat.cli.server.follow import Patience, Timeout
 from deadheat.engine.figures import counted
 from deadheat.league.pairing.figures import CHOICE, NEWEST, Figure
@@ -20,7 +21,14 @@ from deadheat.league.pairing.formats import USUAL, EvaluationFormat
 from deadheat.league.records.bots import Bot
 from deadheat.league.records.contests import Contest, ContestDetail
 from deadheat.league.records.entries import PanelOpponent
-from deadheat.league.records.evaluations import BracketTie, EvaluationPairing, EvaluationSeat, EvaluationStanding
+from deadheat.league.records.evaluations import (
+    BracketTie,
+    Evaluation,
+    EvaluationDetail,
+    EvaluationPairing,
+    EvaluationSeat,
+    EvaluationStanding,
+)
 from deadheat.league.records.seasons import Season
 from deadheat.league.states import ON_LADDER, ContestKind, ContestState
 from deadheat.league.timetable import MOST_MATCHES, MOST_ROUNDS
@@ -39,6 +47,12 @@ Report = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write a challenge's report: one HTML file with every match.")
 ]
 Round = Annotated[int, typer.Option("--round", min=0, help="Show this round's pairings instead.")]
+Own = Annotated[str, typer.Option(help="Your bot; default: your only one of that game.")]
+OwnVersion = Annotated[int, typer.Option(min=0, help="Its version; 0: the newest ready one.")]
+OtherVersion = Annotated[int, typer.Option(min=0, help="Version of the opponent, if it is yours; 0: its active one.")]
+Games = Annotated[int, typer.Option(min=0, help="Matches; with --sprt, at most this many (default 200).")]
+Sprt = Annotated[str, typer.Option(metavar="ELO0,ELO1", help="Stop when a sequential test of your bot decides.")]
+Private = Annotated[bool, typer.Option("--private", help="Only your bot's owners and organisers see them.")]
 InSeason = Annotated[int, typer.Option(min=0, help="The season's number; 0: the only running one.")]
 OfSeason = Annotated[int, typer.Option(min=0, help="A season's contests; 0: those of your bots.")]
 
@@ -69,7 +83,7 @@ def show(
 ) -> Output:
     """Show a contest's standings, or a round's pairings; or how a challenge, a gate or a panel is going."""
     if rnd:
-        return _round(client, number, rnd)
+        return _round(client.contest_round(number, rnd))
     contest = client.contest(number)
     return _shown(client, _over(client, contest, timeout) if wait else contest, report)
 
@@ -80,17 +94,13 @@ def start(
     opponent: Annotated[
         str, typer.Argument(help="The bot to challenge: NAME, AUTHOR/NAME or number; none: begin an evaluation.")
     ] = "",
-    bot: Annotated[str, typer.Option(help="Your bot; default: your only one of that game.")] = "",
-    version: Annotated[int, typer.Option(min=0, help="Its version; 0: the newest ready one.")] = 0,
-    opponent_version: Annotated[
-        int, typer.Option(min=0, help="Version of the opponent, if it is yours; 0: its active one.")
-    ] = 0,
+    bot: Own = "",
+    version: OwnVersion = 0,
+    opponent_version: OtherVersion = 0,
     season: InSeason = 0,
-    games: Annotated[int, typer.Option(min=0, help="Matches; with --sprt, at most this many (default 200).")] = 0,
-    sprt: Annotated[
-        str, typer.Option(metavar="ELO0,ELO1", help="Stop when a sequential test of your bot decides.")
-    ] = "",
-    private: Annotated[bool, typer.Option("--private", help="Only your bot's owners and organisers see them.")] = False,
+    games: Games = 0,
+    sprt: Sprt = "",
+    private: Private = False,
     wait: Wait = False,
     report: Report = None,
     rounds: Annotated[int, typer.Option(min=0, max=MOST_ROUNDS, help="Of a Swiss; 0: a round robin.")] = 0,
@@ -107,24 +117,10 @@ def start(
         if not season:
             fail("name the bot to challenge, or give --season to begin an evaluation", USAGE)
         return evaluation(client, season, rounds, matches, name, counts)
-    if not games and not sprt:
-        fail("give the number of games with --games N, or let a test decide with --sprt ELO0,ELO1", USAGE)
-    test = bounds(sprt)
-    where, own = _where(client, season, bot)
-    body: dict[str, Any] = {
-        "season_id": where.id,
-        "bot_id": own.id,
-        "opponent_id": _opponent(client, where, opponent),
-        "games": games or max(1, min(MOST_TESTED, where.unrated_games)),
-        "version": version or None,
-        "opponent_version": opponent_version or None,
-        "test": test,
-        "private": private,
-    }
-    made = client.contest(client.challenge(body).id)
-    if wait or report:
-        return _shown(client, _over(client, made, timeout), report)
-    return Output(_with_former(made), [*_head(made), f"See `{command('contest', 'show', str(made.id))}`."])
+    made: Output = unwrap(challenge)(
+        client, opponent, bot, version, opponent_version, season, games, sprt, private, wait, report, timeout
+    )
+    return made
 
 
 def evaluation(client: Client, season: int, rounds: int, matches: int, name: str, counts: bool) -> Output:
@@ -152,6 +148,42 @@ def resume(client: Client, number: Number) -> Output:
 
 
 @asks
+def challenge(
+    client: Client,
+    opponent: Annotated[str, typer.Argument(help="NAME, AUTHOR/NAME or number.")],
+    bot: Own = "",
+    version: OwnVersion = 0,
+    opponent_version: OtherVersion = 0,
+    season: InSeason = 0,
+    games: Games = 0,
+    sprt: Sprt = "",
+    private: Private = False,
+    wait: Wait = False,
+    report: Report = None,
+    timeout: Timeout = WAIT_SECONDS,
+) -> Output:
+    """Challenge another bot to unrated matches."""
+    if not games and not sprt:
+        fail("give the number of games with --games N, or let a test decide with --sprt ELO0,ELO1", USAGE)
+    test = bounds(sprt)
+    where, own = _where(client, season, bot)
+    body: dict[str, Any] = {
+        "season_id": where.id,
+        "bot_id": own.id,
+        "opponent_id": _opponent(client, where, opponent),
+        "games": games or max(1, min(MOST_TESTED, where.unrated_games)),
+        "version": version or None,
+        "opponent_version": opponent_version or None,
+        "test": test,
+        "private": private,
+    }
+    made = client.contest(client.challenge(body).id)
+    if wait or report:
+        return _shown(client, _over(client, made, timeout), report)
+    return Output(_with_former(made), [*_head(made), f"See `{command('contest', 'show', str(made.id))}`."])
+
+
+@asks
 def challenges(
     client: Client,
     number: Annotated[int | None, typer.Argument(min=1)] = None,
@@ -167,14 +199,15 @@ def challenges(
         if stop or wait or report:
             fail("choose one by its number; `deadheat contest list` lists them", USAGE)
         contests = client.own_contests(kind=ContestKind.REQUEST, season=season, limit=limit)
-        shown = tabled(contests, LIST, "You have not asked for any.")
-        return Output((_with_former(contest) for contest in contests), shown.text)
+        numbers: Column[Contest] = Column("number", lambda contest: contest.known_as, right=True)
+        shown = tabled(contests, (numbers, *LIST[1:]), "You have not asked for any.")
+        return Output((_with_former(contest) | {"id": contest.known_as} for contest in contests), shown.text)
     there = client.contest(number, ContestKind.REQUEST)
     there = client.cancel_contest(there.id) if stop else there
-    return _shown(client, _over(client, there, timeout) if wait else there, report)
+    return _shown(client, _over(client, there, timeout) if wait else there, report, id=there.known_as)
 
 
-@asks
+@visits
 def evaluations(
     client: Client,
     season: OfSeason = 0,
@@ -186,15 +219,18 @@ def evaluations(
     if number is None:
         if not season:
             fail("give --season to list a season's evaluations, or the number of one", USAGE)
-        return tabled(client.contests(season, limit=limit), LIST, "There are none yet.")
-    return _round(client, number, rnd) if rnd else _shown(client, client.contest(number))
+        return tabled(client.evaluations(season, limit=limit), EVALUATIONS, "There are none yet.")
+    if rnd:
+        return _round(client.evaluation_round(number, rnd))
+    shown = client.evaluation(number)
+    return Output(shown, [_summary(shown), *_standings(shown)])
 
 
 # How they are shown -------------------------------------------------------------------------------------------------
 
 
-def _shown(client: Client, contest: ContestDetail, report: Path | None = None) -> Output:
-    """Show a contest, and write a challenge's report if requested."""
+def _shown(client: Client, contest: ContestDetail, report: Path | None = None, **former: Any) -> Output:
+    """Show a contest, in JSON with the `former` fields, too, and write a challenge's report if requested."""
     if report is not None:
         from deadheat.cli.tournament.of_league import write_report  # it imports the ratings' numpy
 
@@ -204,11 +240,11 @@ def _shown(client: Client, contest: ContestDetail, report: Path | None = None) -
             note(f"Report: {write_report(contest, [*client.contest_matches(contest.id)], client.transcript, report)}")
         except OSError as error:
             cannot(f"write {report}", error)
-    return Output(_with_former(contest), _lines(contest))
+    return Output(_with_former(contest) | former, _lines(contest))
 
 
-def _round(client: Client, number: int, rnd: int) -> Output:
-    return tabled(client.contest_round(number, rnd), PAIRINGS, "This round has not been drawn yet.")
+def _round(pairings: Iterable[EvaluationPairing]) -> Output:
+    return tabled(pairings, PAIRINGS, "This round has not been drawn yet.")
 
 
 def _lines(contest: ContestDetail) -> Iterator[RenderableType]:
@@ -216,7 +252,11 @@ def _lines(contest: ContestDetail) -> Iterator[RenderableType]:
     if contest.versions:
         yield table(contest.opponents, OPPONENTS)
         yield from _verdict(contest)
-        return
+    else:
+        yield from _standings(contest)
+
+
+def _standings(contest: ContestDetail | EvaluationDetail) -> Iterator[RenderableType]:
     yield table(contest.standings, (*PLACES, *_ties(contest), SEED))
     if contest.bracket:
         yield table(contest.bracket, BRACKET)
@@ -224,14 +264,18 @@ def _lines(contest: ContestDetail) -> Iterator[RenderableType]:
 
 def _head(contest: Contest) -> Iterator[str]:
     if not contest.versions:
-        head = f"{contest.name}, number {contest.number}: {contest.state}, round {_rounds(contest, ' of ')}."
-        yield f"{head} {contest.reason}".strip()
+        yield _summary(contest)
         return
     private = ", private" if contest.private else ""
     against = ", ".join(f"{other.author}/{other.bot} v{other.version}" for other in contest.versions[1:])
     own, season = contest.versions[0], contest.season
     yield f"Contest {contest.id} ({_kind(contest)}{private}): {own.bot} v{own.version} against {against}, in {season}"
     yield f"{_progress(contest)}; {contest.state}. {contest.reason or contest.waits}".rstrip()
+
+
+def _summary(contest: Contest | Evaluation) -> str:
+    head = f"{contest.name}, number {contest.number}: {contest.state}, round {_rounds(contest, ' of ')}."
+    return f"{head} {contest.reason}".strip()
 
 
 def _progress(contest: Contest) -> str:
@@ -330,7 +374,7 @@ def _opponent(client: Client, season: Season, wanted: str) -> int:
     return find_entry(client, season.id, wanted).bot_id
 
 
-def _ties(contest: ContestDetail) -> Iterable[Column[EvaluationStanding]]:
+def _ties(contest: ContestDetail | EvaluationDetail) -> Iterable[Column[EvaluationStanding]]:
     """Return the columns of the tie-breaks, or none if the server follows rules unknown to this command."""
     if contest.tie_breaks is not None:
         return [_column(CHOICE[name]) for name in contest.tie_breaks if name in CHOICE]
@@ -354,7 +398,7 @@ def _advancing(tie: BracketTie) -> str:
     return ", ".join(_seat(seat) for seat in tie.seats if seat.version_id in tie.advancing)
 
 
-def _rounds(contest: Contest, of: str) -> str:
+def _rounds(contest: Contest | Evaluation, of: str) -> str:
     """Return the round out of all rounds, and the number of further ones between two bots at the cut."""
     more = contest.round - contest.rounds
     return f"{min(contest.round, contest.rounds)}{of}{contest.rounds}" + (f" + {more}" if more > 0 else "")
@@ -368,6 +412,16 @@ LIST: Columns[Contest] = (
     Column("result", lambda contest: _score(contest) if contest.versions else _rounds(contest, "/"), right=True),
     Column("state", lambda contest: f"{contest.state}{', private' if contest.private else ''}", whole=True),
     Column("since", lambda contest: f"{contest.due_at or contest.created_at:%Y-%m-%d %H:%M}", whole=True),
+)
+
+EVALUATIONS: Columns[Evaluation] = (
+    Column("evaluation", lambda contest: contest.id, right=True),
+    Column("name", lambda contest: f"{contest.name} {contest.number}"),
+    Column("format", lambda contest: contest.format, whole=True),
+    Column("bots", lambda contest: contest.players, right=True),
+    Column("rounds", lambda contest: _rounds(contest, "/"), right=True),
+    Column("state", lambda contest: contest.state, whole=True),
+    Column("due", lambda contest: f"{contest.due_at:%Y-%m-%d %H:%M}", whole=True),
 )
 
 OPPONENTS: Columns[PanelOpponent] = (

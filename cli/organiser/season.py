@@ -125,14 +125,14 @@ def evaluate(
 def cancel_evaluation(client: Client, number: Contested) -> Output:
     """Renamed: `deadheat contest cancel`."""
     renamed(f"contest cancel {number}")
-    return Output(client.cancel_contest(number), f"Evaluation {number} is cancelled.")
+    return Output(client.cancel_evaluation(number), f"Evaluation {number} is cancelled.")
 
 
 @asked("resume-evaluation", hidden=True)
 def resume_evaluation(client: Client, number: Contested) -> Output:
     """Renamed: `deadheat contest resume`."""
     renamed(f"contest resume {number}")
-    return Output(client.resume_contest(number), f"Evaluation {number} goes on.")
+    return Output(client.resume_evaluation(number), f"Evaluation {number} goes on.")
 
 
 @group.command()

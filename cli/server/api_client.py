@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from warnings import warn
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import SchemaValidator, core_schema
@@ -26,7 +27,7 @@ from deadheat.league.records import Record
 from deadheat.league.records.bots import Bot, BuildLog, NewToken, Notice, Team, User, Version
 from deadheat.league.records.contests import Contest, ContestDetail
 from deadheat.league.records.entries import AskedChallenge, Challenge, Entry, PanelResult, Waiting
-from deadheat.league.records.evaluations import EvaluationDetail, EvaluationPairing
+from deadheat.league.records.evaluations import Evaluation, EvaluationDetail, EvaluationPairing
 from deadheat.league.records.hosts import Workers
 from deadheat.league.records.matches import EndingView, Match, MatchDetail, Timeouts
 from deadheat.league.records.rankings import Leaderboard
@@ -275,6 +276,42 @@ class Client:
         """Continue a cancelled evaluation; organisers only."""
         return self._ask(ContestDetail, "POST", f"/v1/contests/{contest_id}/resume")
 
+    def own_challenges(self, *, season: int = 0, limit: int | None = None) -> Iterator[AskedChallenge]:
+        """Former name; see `own_contests`."""
+        yield from self._pages(AskedChallenge, _former("/v1/challenges"), limit, season=season)
+
+    def asked_challenge(self, challenge_id: int) -> AskedChallenge:
+        """Former name; see `contest`."""
+        return self._ask(AskedChallenge, "GET", _former(f"/v1/challenges/{challenge_id}"))
+
+    def challenge_matches(self, challenge_id: int, *, limit: int | None = None) -> Iterator[Match]:
+        """Former name; see `contest_matches`."""
+        yield from self._pages(Match, _former(f"/v1/challenges/{challenge_id}/matches"), limit)
+
+    def stop_challenge(self, challenge_id: int) -> AskedChallenge:
+        """Former name; see `cancel_contest`."""
+        return self._ask(AskedChallenge, "POST", _former(f"/v1/challenges/{challenge_id}/stop"))
+
+    def evaluations(self, season_id: int, *, limit: int | None = None) -> Iterator[Evaluation]:
+        """Former name; see `contests`."""
+        yield from self._pages(Evaluation, _former(f"/v1/seasons/{season_id}/evaluations"), limit)
+
+    def evaluation(self, evaluation_id: int) -> EvaluationDetail:
+        """Former name; see `contest`."""
+        return self._ask(EvaluationDetail, "GET", _former(f"/v1/evaluations/{evaluation_id}"))
+
+    def evaluation_round(self, evaluation_id: int, number: int) -> list[EvaluationPairing]:
+        """Former name; see `contest_round`."""
+        return self._items(EvaluationPairing, _former(f"/v1/evaluations/{evaluation_id}/rounds/{number}"))
+
+    def cancel_evaluation(self, evaluation_id: int) -> EvaluationDetail:
+        """Former name; see `cancel_contest`."""
+        return self._ask(EvaluationDetail, "POST", _former(f"/v1/evaluations/{evaluation_id}/cancel"))
+
+    def resume_evaluation(self, evaluation_id: int) -> EvaluationDetail:
+        """Former name; see `resume_contest`."""
+        return self._ask(EvaluationDetail, "POST", _former(f"/v1/evaluations/{evaluation_id}/resume"))
+
     # --- Matches.
 
     def matches(
@@ -441,6 +478,12 @@ class Client:
             if not following or given == limit:
                 return
             query["cursor"] = following
+
+
+def _former(path: str) -> str:
+    """Return the path that a method of a former name asks for, and warn its caller."""
+    warn("a former name of the client: the next release no longer has it", DeprecationWarning, stacklevel=3)
+    return path
 
 
 def _seasons() -> Any:

@@ -9,12 +9,16 @@ import pytest
 from deadheat.engine.transcript import encode
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.states import FinalsFormat, SeasonState
+from deadheat.league.tables import Contest
 from tests.api.site import Site, token_in
 from tests.cli.command import assert_one_sentence, invoke, succeeded
 from tests.cli.test_season import Desk
 from tests.engine.players import play as match_of
 from tests.league.outcomes import lower_wins, won
 from tests.league.people import GAME
+
+former = pytest.mark.filterwarnings("ignore:a former name:DeprecationWarning")
+"""Former commands use the client's former methods."""
 
 
 @pytest.fixture
@@ -78,6 +82,42 @@ def test_former_commands_warn_and_answer_as_before(desk: Desk) -> None:
     assert "No version has been at the gate." in desk.says("ada", "gate", "swift", "--season", 1)
 
 
+def test_former_commands_name_a_challenge_by_its_former_number(desk: Desk) -> None:
+    for _ in range(2):
+        desk.says("ada", "contest", "start", "slow", "--games", 4)
+    with desk.site.world.db.transaction() as session:
+        session.get_one(Contest, 1).former_id = 2
+        session.get_one(Contest, 2).former_id = 77
+    listed = desk.run("ada", "challenges", "--json").stdout.splitlines()
+    assert [json.loads(row)["id"] for row in listed] == [77, 2]
+    assert " 77 " in desk.says("ada", "challenges", "--limit", 5)
+    stopped = desk.json("ada", "challenges", 2, "--stop")
+    assert (stopped["id"], stopped["state"]) == (2, "ended")
+    assert [desk.json("ada", "contest", "show", number)["state"] for number in (1, 2)] == ["ended", "running"]
+
+
+@former
+def test_former_commands_of_evaluations_know_no_other_contest(desk: Desk) -> None:
+    desk.says("ada", "contest", "start", "slow", "--games", 4)
+    desk.says("boss", "contest", "start", "--season", 1)
+    public = ("--server", desk.server)
+    listed = succeeded(invoke("evaluations", "--season", "1", "--json", *public)).stdout.splitlines()
+    assert [(row["id"], row["number"]) for row in map(json.loads, listed)] == [(2, 1)]
+    for words in (("1",), ("1", "--round", "1")):
+        assert_one_sentence(invoke("evaluations", *words, *public), "There is no evaluation 1", 1)
+    assert "No such option" in invoke("evaluations", "2", "--token", "dh_x", *public).stderr, "these are public"
+    assert_one_sentence(desk.run("boss", "season", "cancel-evaluation", 1), "There is no evaluation 1", 1)
+    assert desk.json("ada", "contest", "show", 1)["state"] == "running"
+
+
+def test_the_former_command_begins_no_evaluation(desk: Desk) -> None:
+    for words in (("--season", 1), ("slow", "--season", 1, "--rounds", 3)):
+        refused = desk.run("boss", "challenge", *words)
+        assert refused.returncode == 2
+        assert ("Missing argument" if len(words) == 2 else "No such option") in refused.stderr
+    assert desk.rows("boss", "contest", "list", "--season", 1) == []
+
+
 def test_a_test_says_how_it_decided(desk: Desk) -> None:
     desk.says("ada", "contest", "start", "bob/slow", "--sprt", "0,100")
     play(desk.site)
@@ -130,6 +170,7 @@ def test_what_is_meant_is_asked_where_there_is_a_choice(desk: Desk) -> None:
 STAGES = ["round-robin matches=2 keep=4", "knockout matches=2 third-place"]
 
 
+@former
 def test_an_evaluation_is_begun_shown_and_cancelled(site: Site, server: str) -> None:
     season_id = site.world.season(3, games_per_pair=2)
     site.world.play_all()
@@ -154,6 +195,7 @@ def test_an_evaluation_is_begun_shown_and_cancelled(site: Site, server: str) -> 
     assert invoke("evaluations", "--server", server).returncode != 0
 
 
+@former
 def test_the_command_shows_stages_and_brackets(site: Site, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     staged = site.world.season(5, games_per_pair=2, finals=FinalsFormat.STAGES, stages=STAGES)
     site.world.play_all(lower_wins)

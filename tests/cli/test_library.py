@@ -135,6 +135,7 @@ METHODS = sorted(
 )
 
 
+@pytest.mark.filterwarnings("ignore:a former name:DeprecationWarning")
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_asks_for_what_the_server_has(method: str, document: dict[str, Any], server: Line) -> None:
     asked = requests_of(method, server)
@@ -151,6 +152,14 @@ def test_every_method_asks_for_what_the_server_has(method: str, document: dict[s
         assert set(request.params) <= known, request.target
         record = told(method)
         assert record is None or record in answers(operation, document["components"]["schemas"])
+
+
+def test_a_former_name_warns(server: Line) -> None:
+    with Client(server.url) as client:
+        for ask in (lambda: client.evaluation(1), lambda: list(client.own_challenges())):
+            with pytest.warns(DeprecationWarning, match="the next release") as told, pytest.raises(Refused):
+                ask()
+            assert told[0].filename == __file__, "the warning points at who uses it"
 
 
 def test_both_sides_name_the_same_api() -> None:
