@@ -97,9 +97,7 @@ def season(shared: Shared, season_id: Id, chosen: Annotated[Chosen, Query()]) ->
         key = (season_id, board.snapshot_id, chosen, language(), tuple(info.divisions))
         next_draw = [(N_("next evaluation"), due) for _words, due in draws[:1]]
         absent = absent_bots(session, season_id)
-        ranked = (
-            {row["bot_id"] for row in rows} if absent else ()
-        )  # the list of the absent leaves out what the ranking shows
+        ranked = {row["bot_id"] for row in rows} if absent else ()  # they are shown already
         unseen = {
             kind.value: [bot for bot in absent if bot.absence is kind and bot.bot_id not in ranked] for kind in Absence
         }
