@@ -26,7 +26,6 @@ from rich.text import Text
 from deadheat.cli.console import fail, note
 from deadheat.cli.operator import read_settings
 from deadheat.cli.output import Output, says
-from deadheat.league.blobs import blob_folder, room_at
 
 if TYPE_CHECKING:
     from deadheat.league.config import Settings
@@ -270,6 +269,8 @@ def _check_clock(_: Settings) -> Iterator[Finding]:
 
 def check_disk(settings: Settings) -> Iterator[Finding]:
     """Check for free space where we write: our own files, and blobs if they are files."""
+    from deadheat.league.blobs import blob_folder, room_at  # they need the server's packages
+
     folders = {}
     own = settings.data_dir.absolute()
     if own.exists() or not settings.database_url:  # with both elsewhere, only workers write here

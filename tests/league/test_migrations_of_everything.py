@@ -257,7 +257,12 @@ def seen(world: World, season_id: int = 1) -> dict[str, Any]:
             entered = session.exec(select(Entry.id).where(Entry.season_id == season_id, Entry.bot_id == bot.id)).first()
             found[f"gates of bot {bot.id}"] = views.challenges(session, owner, season_id, bot.id) if entered else []
     text = json.dumps(found, default=lambda one: asdict(one) if is_dataclass(one) else str(one), sort_keys=True)  # type: ignore[arg-type]
-    return dict(json.loads(text))
+    told = dict(json.loads(text))
+    for opponent in (
+        each for name in told if name.startswith("panels of") for row in told[name] for each in row["opponents"]
+    ):
+        del opponent["opponent_faults"]  # newer than what was recorded
+    return told
 
 
 def newer_wins(match: MatchJob) -> MatchOutcome:

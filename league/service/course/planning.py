@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from operator import attrgetter, itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam
 from sqlmodel import Session, col, exists, func, or_, select
@@ -66,7 +66,8 @@ def plan(session: Session, season: Season, kind: ContestKind) -> list[int]:
     """
     policy, rules, here = POLICIES[kind], KINDS[kind], {"season_id": season.id, "kind": kind}
     few, turn = policy.open_series is not None, rules.turn(session, season)
-    room = (policy.open_series or open_series_bound(session)) - session.exec(OPEN, params=here).one()
+    room = policy.open_series or open_series_bound(session)
+    room -= session.exec(OPEN_CONTESTS if few else OPEN, params=here).one()
     wanted: list[tuple[Contest, Table]] = []
     changed: list[Contest] = []
     served: set[object] = set()
@@ -102,6 +103,8 @@ OPEN = (
     .where(Series.season_id == bindparam("season_id"), col(Series.state).in_(UNFINISHED))
     .where(Contest.kind == bindparam("kind"), Contest.state == ContestState.RUNNING)
 )
+OPEN_CONTESTS: Any = OPEN.with_only_columns(func.count(col(Series.meeting_id).distinct()))
+"""The duels in progress. One that is played again after a failure has two series for a while, and takes one place."""
 BEGUN = select(Contest.id).where(
     Contest.season_id == bindparam("season_id"),
     Contest.kind == bindparam("kind"),
