@@ -123,7 +123,7 @@ def test_a_disk_of_the_blobs_own_is_looked_at_too(well: Settings, monkeypatch: p
     blobs = next(folder for folder in (Path("/dev/shm"), Path("/var/tmp")) if folder.stat().st_dev != mine)
     plenty = Room(10**12, 10**12, 10**6, 10**6)
     few = {blobs: replace(plenty, free_files=10)}
-    monkeypatch.setattr(blobs, "room_at", lambda folder: few.get(folder, plenty))
+    monkeypatch.setattr("deadheat.league.blobs.room_at", lambda folder: few.get(folder, plenty))
     (finding,) = (
         finding
         for finding in doctor.check_disk(well.model_copy(update={"blob_url": blobs.as_uri()}))

@@ -44,7 +44,7 @@ from deadheat.league.service.ground.steps import (
     updating,
 )
 from deadheat.league.states import allowed
-from deadheat.league.tables import Attempt, JobRow
+from deadheat.league.tables import Attempt, JobRow, UtcDateTime
 
 Job = TypeVar("Job")
 
@@ -144,8 +144,7 @@ class Life:
     def due(self, session: Session) -> list[int]:
         """Return the rows to be enqueued now, as many as one sweep takes. Each is due again after a while."""
         at, settings = now(session), settings_of(session)
-        waiting = select(self.table.id).where(col(self.table.state) == self.waiting, col(self.table.nudge_at) <= at)
-        ids = list(session.exec(waiting.order_by(col(self.table.nudge_at)).limit(SWEEP_LIMIT)))
+        ids = list(session.exec(_due(self), params={"at": at}))
         if ids:
             # This may also change a row that was claimed just now: giving it back sets the date again. (With a
             # condition on the state, SQLite reads all waiting rows instead of these.)
@@ -178,7 +177,17 @@ class Life:
         return None
 
 
-@cache  # frequent: building it takes longer than executing it
+# Frequent statements are built once for each kind: building one takes longer than executing it.
+
+
+@cache
+def _due(life: Life) -> SelectOfScalar[int]:
+    table, at = life.table, bindparam("at", type_=UtcDateTime)
+    waiting = select(table.id).where(col(table.state) == life.waiting, col(table.nudge_at) <= at)
+    return waiting.order_by(col(table.nudge_at)).limit(SWEEP_LIMIT)
+
+
+@cache
 def _tried_before(life: Life) -> SelectOfScalar[int]:
     table = life.table
     waiting = select(table.id).where(col(table.id) == bindparam("id"), col(table.state) == life.waiting)

@@ -50,7 +50,18 @@ from deadheat.league.service.ground.steps import existing, flush_unless_taken, m
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import HOUSE
 from deadheat.league.states import OF_CHALLENGES, UNFINISHED, WITH_RESULT, JobState, SeasonState, VersionState
-from deadheat.league.tables import Bot, BotVersion, Entry, Exhibition, Match, Participant, Season, Series, User
+from deadheat.league.tables import (
+    Bot,
+    BotVersion,
+    Entry,
+    Exhibition,
+    Match,
+    Participant,
+    Season,
+    Series,
+    User,
+    UtcDateTime,
+)
 
 # Advice on a finished match of a person: requested, tried by a worker, stored once.
 # It is optional: nothing waits for it, and after `MOST_TRIES` it is given up. The row's `advise_at` says when to notify
@@ -93,13 +104,15 @@ def store_advice(session: Session, job: AdviceJob, sha256: str | None) -> None:
 
 def due_advice(session: Session) -> list[int]:
     """Return the matches about which to notify a worker now."""
-    due = (
-        select(Exhibition.id)
-        .where(col(Exhibition.advise_at) <= now(session), Exhibition.advice_tries < MOST_TRIES)
-        .order_by(col(Exhibition.advise_at))
-        .limit(TOLD_AT_ONCE)
-    )
-    return list(session.exec(due))
+    return list(session.exec(DUE_ADVICE, params={"at": now(session)}))
+
+
+DUE_ADVICE = (
+    select(Exhibition.id)
+    .where(col(Exhibition.advise_at) <= bindparam("at", type_=UtcDateTime), Exhibition.advice_tries < MOST_TRIES)
+    .order_by(col(Exhibition.advise_at))
+    .limit(TOLD_AT_ONCE)
+)
 
 
 MOST_WAITING = 20

@@ -119,14 +119,18 @@ def seasons_to_refit(session: Session, *, ended: bool = False) -> list[int]:
     so it is not ranked again within `REFIT_SECONDS`. `ended`: only seasons in which nothing more is played.
     """
     before = now(session) - timedelta(seconds=REFIT_SECONDS)
-    newest = select(func.max(RatingSnapshot.created_at)).where(RatingSnapshot.season_id == Season.id).scalar_subquery()
-    played = exists().where(col(Series.season_id) == Season.id, col(Series.state).in_(UNFINISHED))
-    grown = (col(Season.log_serial) != col(Season.rated_serial), col(Season.id).not_in(PUBLISHED))
     return [
         season_id
-        for season_id, created_at, goes_on in session.exec(select(Season.id, newest, played).where(*grown))
+        for season_id, created_at, goes_on in session.exec(GROWN)
         if not goes_on or (not ended and (created_at is None or created_at <= before))
     ]
+
+
+_NEWEST = select(func.max(RatingSnapshot.created_at)).where(RatingSnapshot.season_id == Season.id).scalar_subquery()
+_PLAYED = exists().where(col(Series.season_id) == Season.id, col(Series.state).in_(UNFINISHED))
+GROWN = select(Season.id, _NEWEST, _PLAYED).where(
+    col(Season.log_serial) != col(Season.rated_serial), col(Season.id).not_in(PUBLISHED)
+)
 
 
 def refit(session: Session, season_id: int) -> bool:
@@ -277,12 +281,17 @@ def kept(rankings: Sequence[tuple[int, datetime]], at: datetime, newest: int) ->
 
 def seasons_to_publish(session: Session) -> list[int]:
     """Return the closed seasons without published standings, in which no series is under way and no match is held."""
-    unfinished = select(Series.season_id).where(col(Series.state).in_(UNFINISHED))
-    unseen = select(Match.season_id).where(Match.state == MatchState.HELD)
-    over = select(Season.id).where(
-        Season.state == SeasonState.CLOSED, *(col(Season.id).not_in(those) for those in (unfinished, unseen, PUBLISHED))
-    )
-    return list(session.exec(over.order_by(col(Season.id))))
+    return list(session.exec(OVER))
+
+
+_UNFINISHED = select(Series.season_id).where(col(Series.state).in_(UNFINISHED))
+_HELD = select(Match.season_id).where(Match.state == MatchState.HELD)
+OVER = (
+    select(Season.id)
+    .where(Season.state == SeasonState.CLOSED)
+    .where(*(col(Season.id).not_in(those) for those in (_UNFINISHED, _HELD, PUBLISHED)))
+    .order_by(col(Season.id))
+)
 
 
 def publish(session: Session, season_id: int) -> bool:

@@ -231,15 +231,18 @@ class Moment:
     machines: Mapping[int, Ran]
 
 
+IS_KEPT = select(exists().where(col(Sample.at) >= bindparam("minute", type_=UtcDateTime)))
+_WAITS = select(func.count()).where(Series.state == SERIES.waiting, col(Series.season_id).not_in(HOLDING_SEASONS))
+SAMPLED = select(select(func.max(Attempt.id)).scalar_subquery(), _WAITS.scalar_subquery())
+
+
 def take_sample(session: Session) -> bool:
     """Store this minute's sample. Return False if it exists already, or another worker stores it at the same time."""
     minute = now(session).replace(second=0, microsecond=0)
-    if session.exec(select(exists().where(col(Sample.at) >= minute))).one():
+    if session.exec(IS_KEPT, params={"minute": minute}).one():
         return False
     before = session.exec(BEFORE).first()
-    waits = select(func.count()).where(Series.state == SERIES.waiting, col(Series.season_id).not_in(HOLDING_SEASONS))
-    stand = select(select(func.max(Attempt.id)).scalar_subquery(), waits.scalar_subquery())
-    newest, waiting = session.exec(stand).one()
+    newest, waiting = session.exec(SAMPLED).one()
     newest = newest or 0
     fresh = before is None or minute - before.at > GAP
     since = newest if before is None or fresh else before.attempt
