@@ -48,9 +48,9 @@ def test_a_seed_decides_everything(stage: Stage) -> None:
     assert trace(5) != trace(6)
 
 
-MOST_STATEMENTS, MOST_BUILT = 275, 60
-"""The most of a storm, on average. Building a statement takes longer than executing it, so those of every series are
-built once; what runs by the minute (sweeps, samples, rankings) builds its own.
+MOST_STATEMENTS, MOST_BUILT = 275, 25
+"""The most of a storm, on average. Building a statement takes longer than executing it, so those of every series, sweep
+and ranking are built once.
 """
 
 

@@ -28,8 +28,8 @@ from functools import cache
 from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Update, bindparam
-from sqlmodel import Session, col, func, select
-from sqlmodel.sql.expression import SelectOfScalar
+from sqlmodel import Session, col, func, select, update
+from sqlmodel.sql.expression import Select, SelectOfScalar
 
 from deadheat.league.causes import Cause
 from deadheat.league.database import now, settings_of
@@ -136,10 +136,7 @@ class Life:
 
     def expired(self, session: Session) -> list[tuple[int, int, str | None]]:
         """Return the id, attempt and worker of rows with an expired lease, as many as one sweep takes."""
-        table = self.table
-        leased = select(table.id, table.attempt, table.worker).where(col(table.state) == self.held)
-        expired = leased.where(col(table.lease_until) < now(session)).order_by(col(table.lease_until))
-        return list(session.exec(expired.limit(SWEEP_LIMIT)))
+        return list(session.exec(_expired(self), params={"at": now(session)}))
 
     def due(self, session: Session) -> list[int]:
         """Return the rows to be enqueued now, as many as one sweep takes. Each is due again after a while."""
@@ -149,7 +146,7 @@ class Life:
             # This may also change a row that was claimed just now: giving it back sets the date again. (With a
             # condition on the state, SQLite reads all waiting rows instead of these.)
             again = at + timedelta(seconds=settings.requeue_seconds)
-            set_values(session, self.table, col(self.table.id).in_(ids), nudge_at=again)
+            session.connection().execute(_again(self), {"ids": ids, "again": again})
         return ids
 
     def claim_next(
@@ -181,10 +178,23 @@ class Life:
 
 
 @cache
+def _expired(life: Life) -> Select[int, int, Any]:  # the worker: str or None
+    table, at = life.table, bindparam("at", type_=UtcDateTime)
+    leased = select(table.id, table.attempt, table.worker).where(col(table.state) == life.held)
+    return leased.where(col(table.lease_until) < at).order_by(col(table.lease_until)).limit(SWEEP_LIMIT)
+
+
+@cache
 def _due(life: Life) -> SelectOfScalar[int]:
     table, at = life.table, bindparam("at", type_=UtcDateTime)
     waiting = select(table.id).where(col(table.state) == life.waiting, col(table.nudge_at) <= at)
     return waiting.order_by(col(table.nudge_at)).limit(SWEEP_LIMIT)
+
+
+@cache
+def _again(life: Life) -> Update:
+    these = col(life.table.id).in_(bindparam("ids", expanding=True))
+    return update(life.table).where(these).values(nudge_at=bindparam("again", type_=UtcDateTime))
 
 
 @cache

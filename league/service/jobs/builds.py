@@ -15,6 +15,7 @@ from functools import cache
 
 from sqlalchemy import ColumnElement, Update, bindparam
 from sqlmodel import Session, col, exists, func, or_, select
+from sqlmodel.sql.expression import Select
 
 from deadheat.engine.core import STDERR_KEPT_BYTES
 from deadheat.engine.games.folder import Identity
@@ -86,17 +87,21 @@ def claim_next_build(session: Session, nudged_id: int, worker: str) -> BuildJob 
 
 def _next_in_fairness(session: Session) -> int | None:
     """Return the new upload to build next. The query reads a row for each waiting author, and their recent uploads."""
-    # The oldest new upload of each author; one that was only handed back is new.
-    fresh = or_(col(BotVersion.attempt) == 0, col(BotVersion.reason) == "")
-    new = (col(BotVersion.state) == VersionState.UPLOADED, fresh, ~_of_another_game(games_here()))
-    firsts = select(BotVersion.uploader_id, func.min(BotVersion.id)).where(*new)
-    oldest = session.exec(firsts.group_by(col(BotVersion.uploader_id))).all()
+    oldest = session.exec(_oldest(games_here())).all()
     if not oldest:
         return None
     at, people = now(session), [person for person, _ in oldest]
     since = {"people": people, "remembered_at": at - REMEMBERED, "recent_at": at - RECENT}
     recent: Mapping[int | None, int] = dict(session.exec(BUILT_LATELY, params=since).all())
     return min(oldest, key=lambda waiting: (recent.get(waiting[0], 0), waiting[1]))[1]
+
+
+@cache
+def _oldest(games: tuple[Identity, ...]) -> Select[int | None, int]:
+    """Return the statement for the oldest new upload of each author; one that was only handed back is new."""
+    fresh = or_(col(BotVersion.attempt) == 0, col(BotVersion.reason) == "")
+    new = (col(BotVersion.state) == VersionState.UPLOADED, fresh, ~_of_another_game(games))
+    return select(BotVersion.uploader_id, func.min(BotVersion.id)).where(*new).group_by(col(BotVersion.uploader_id))
 
 
 BUILT_LATELY = (
@@ -133,12 +138,16 @@ def claim_build(session: Session, version_id: int, worker: str) -> BuildJob | No
     """
     if not BUILDS.claim(session, _claiming(games_here()), version_id, worker):
         return None
-    claimed = (
-        select(BotVersion, Bot.game).join(Bot, col(Bot.id) == BotVersion.bot_id).where(col(BotVersion.id) == version_id)
-    )
-    version, game = session.exec(claimed).one()
+    version, game = session.exec(CLAIMED, params={"version": version_id}).one()
     waited_seconds = (now(session) - version.queued_at).total_seconds()
     return from_row(BuildJob, version, version_id=version.id, game=game, waited_seconds=waited_seconds)
+
+
+CLAIMED = (
+    select(BotVersion, Bot.game)
+    .join(Bot, col(Bot.id) == BotVersion.bot_id)
+    .where(col(BotVersion.id) == bindparam("version"))
+)
 
 
 def renew_build(session: Session, job: BuildJob) -> bool:

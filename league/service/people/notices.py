@@ -85,10 +85,14 @@ figures and reasons, which contain none.
 Facts = Mapping[str, str | int]
 
 
+SETTLED = select(BotVersion.state, BotVersion.reason, BotVersion.number, BotVersion.bot_id).where(
+    col(BotVersion.id) == bindparam("version_id")
+)
+
+
 def version_settled(session: Session, version_id: int) -> None:
     """Tell a bot's owners that a build is over."""
-    settled = select(BotVersion.state, BotVersion.reason, BotVersion.number, BotVersion.bot_id)
-    state, why, number, bot_id = session.exec(settled.where(BotVersion.id == version_id)).one()
+    state, why, number, bot_id = session.exec(SETTLED, params={"version_id": version_id}).one()
     ready = state is VersionState.READY
     kind = NoticeKind.VERSION_READY if ready else NoticeKind.VERSION_BROKEN
     reason = {} if ready else {"reason": why}
@@ -369,16 +373,23 @@ TOLD = select(Notice.id).where(Notice.kind == bindparam("kind"), Notice.subject 
 def _people(session: Session, bot_ids: Collection[int]) -> dict[int, list[int]]:
     """Return the people who are notified about each bot: its maker, or its team's members, with an open account."""
     people: dict[int, list[int]] = {bot_id: [] for bot_id in bot_ids}
-    chosen = col(Bot.id).in_(list(bot_ids))
-    alone: Any = columns(col(Bot.id).label("bot_id"), col(Bot.owner_id).label("user_id"))
-    alone = alone.where(chosen, col(Bot.team_id).is_(None))
-    teams = columns(col(Bot.id), col(TeamMember.user_id)).where(chosen, col(TeamMember.joined_at).is_not(None))
-    teams = teams.join_from(Bot, TeamMember, col(TeamMember.team_id) == col(Bot.team_id))
-    behind = union_all(alone, teams).subquery()
-    there = columns(behind.c.bot_id, behind.c.user_id).join_from(behind, User, col(User.id) == behind.c.user_id)
-    for bot_id, user_id in session.connection().execute(there.where(col(User.closed_at).is_(None))):
+    for bot_id, user_id in session.connection().execute(PEOPLE, {"bots": list(bot_ids)}):
         people[bot_id].append(user_id)
     return people
+
+
+_CHOSEN = col(Bot.id).in_(bindparam("bots", expanding=True))
+_ALONE: Any = columns(col(Bot.id).label("bot_id"), col(Bot.owner_id).label("user_id"))
+_TEAMS = columns(col(Bot.id), col(TeamMember.user_id)).where(_CHOSEN, col(TeamMember.joined_at).is_not(None))
+_BEHIND = union_all(
+    _ALONE.where(_CHOSEN, col(Bot.team_id).is_(None)),
+    _TEAMS.join_from(Bot, TeamMember, col(TeamMember.team_id) == col(Bot.team_id)),
+).subquery()
+PEOPLE = (
+    columns(_BEHIND.c.bot_id, _BEHIND.c.user_id)
+    .join_from(_BEHIND, User, col(User.id) == _BEHIND.c.user_id)
+    .where(col(User.closed_at).is_(None))
+)
 
 
 def _all_with(session: Session, role: Role) -> Sequence[int]:

@@ -14,9 +14,10 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
-from sqlalchemy import BigInteger, ScalarResult, Select, cast
+from sqlalchemy import BigInteger, ScalarResult, Select, bindparam, cast
 from sqlalchemy import select as columns
 from sqlmodel import Session, case, col, func, select
+from sqlmodel.sql.expression import Select as SelectOf
 
 from deadheat.engine.core import Fault
 from deadheat.league.database import now
@@ -35,7 +36,6 @@ from deadheat.league.tables import (
     Bot,
     BotVersion,
     Contest,
-    ContestPlayer,
     Entry,
     Match,
     Participant,
@@ -135,12 +135,7 @@ def _priors_of(
 ) -> dict[str, Prior]:
     """Return the prior of each version, by its id as text."""
     before, passed = _ended(session, season), _passed(session, season.id)
-    statement = (
-        select(BotVersion.bot_id, BotVersion.id)
-        .where(col(BotVersion.id).in_(list(version_ids)))
-        .order_by(col(BotVersion.bot_id), col(BotVersion.number))
-    )
-    by_bot = session.exec(statement)
+    by_bot = session.exec(BY_BOT, params={"versions": list(version_ids)})
     priors: dict[str, Prior] = {}
     for bot_id, versions in groupby(by_bot, lambda row: row[0]):
         parent: int | None = None
@@ -160,13 +155,15 @@ def _priors_of(
 
 def _passed(session: Session, season_id: int) -> set[int]:
     """Return the versions that passed a promotion gate in the season."""
-    passed = (
-        select(ContestPlayer.version_id)
-        .join(Contest, col(Contest.id) == ContestPlayer.contest_id)
-        .where(Contest.season_id == season_id, Contest.kind == ContestKind.GATE)
-        .where(Contest.state == ContestState.PASSED, ContestPlayer.seed == 1)
-    )
-    return set(session.exec(passed))
+    return set(session.exec(PASSED, params={"season": season_id}))
+
+
+_AMONG = col(BotVersion.id).in_(bindparam("versions", expanding=True))
+BOTS = select(BotVersion.id, BotVersion.bot_id).where(_AMONG)
+BY_BOT = select(BotVersion.bot_id, BotVersion.id).where(_AMONG).order_by(col(BotVersion.bot_id), col(BotVersion.number))
+PASSED = select(Contest.candidate_id).where(
+    Contest.season_id == bindparam("season"), Contest.kind == ContestKind.GATE, Contest.state == ContestState.PASSED
+)
 
 
 def _ended(session: Session, season: Season) -> dict[int, tuple[int, float, float]]:
@@ -213,9 +210,7 @@ class Field:
 def _fields_of(session: Session, season_id: int) -> tuple[Field, ...]:
     """Return the active versions of all bots that take part: by division, finalists first."""
     members: dict[tuple[int, bool, int], list[int]] = {}
-    entered = select(Entry.version_id, Entry.division, Entry.finals_seed, Entry.finals_place)
-    entered = entered.where(taking_part(season_id)).order_by(col(Entry.version_id))
-    for version_id, division, seed, place in session.exec(entered):
+    for version_id, division, seed, place in session.exec(_entered(season_id)):
         members.setdefault((division, seed is None, place or 0), []).append(version_id)
     return tuple(
         Field(division, not others, tuple(members[division, others, place]), finals_place=place or None)
@@ -240,6 +235,12 @@ def _set_apart(fields: Sequence[Field], played: Collection[int], in_finals: Coll
             order = (field.division, unplayed, not field.finalists, missed, field.finals_place or 0)
             ordered.append((order, replace(field, version_ids=tuple(version_ids), ranked=not unplayed)))
     return [field for _, field in sorted(ordered, key=lambda pair: pair[0])]
+
+
+@lru_cache(SEASONS_AT_A_TIME)
+def _entered(season_id: int) -> SelectOf[int, int, int | None, int | None]:
+    entered = select(Entry.version_id, Entry.division, Entry.finals_seed, Entry.finals_place)
+    return entered.where(taking_part(season_id)).order_by(col(Entry.version_id))
 
 
 Row = dict[str, Any]
@@ -347,8 +348,7 @@ def _players(field: Field) -> list[str]:
 def _played(session: Session, active: Set[int], results: Log) -> set[int]:
     """Return the active versions whose bots have played, with this or an earlier version."""
     logged = {int(player) for player in results.players}
-    statement = select(BotVersion.id, BotVersion.bot_id).where(col(BotVersion.id).in_(list(active | logged)))
-    bots = dict(session.exec(statement).all())
+    bots = dict(session.exec(BOTS, params={"versions": list(active | logged)}).all())
     played = {bots[version_id] for version_id in logged}
     return {version_id for version_id in active if bots[version_id] in played}
 
@@ -448,8 +448,7 @@ def _pairs(table: RatingTable, rows: Sequence[Row]) -> dict[str, Any]:
 def _totals(session: Session, season_id: int, rated: int, faults: Mapping[int, Mapping[str, int]]) -> dict[str, Any]:
     """Return the totals of the season. `causes`: the causes of void attempts at matches."""
     by_state = {state: count for state, count, _ in session.exec(planned_by_state(season_id))}
-    void = select(Attempt.cause, func.count()).where(*voids_at_planned(season_id))
-    causes = dict(session.exec(void.group_by(Attempt.cause).order_by(Attempt.cause)).all())
+    causes = dict(session.exec(_void_causes(season_id)).all())
     return {
         "rated": rated,
         "matches": sum(by_state.get(state, 0) for state in WITH_RESULT),
@@ -461,13 +460,26 @@ def _totals(session: Session, season_id: int, rated: int, faults: Mapping[int, M
     }
 
 
+@lru_cache(SEASONS_AT_A_TIME)
+def _void_causes(season_id: int) -> SelectOf[str, int]:
+    void = select(Attempt.cause, func.count()).where(*voids_at_planned(season_id))
+    return void.group_by(Attempt.cause).order_by(Attempt.cause)
+
+
 def _versions(session: Session, version_ids: Sequence[int]) -> dict[int, Row]:
     names = ("version", "language", "bot_id", "bot", "author", "team")
-    about = (BotVersion.id, BotVersion.number, BotVersion.language, Bot.id, Bot.name, User.name, Team.name)
-    versions = columns(*map(col, about)).join_from(BotVersion, Bot, col(Bot.id) == BotVersion.bot_id)
-    versions = versions.join(User, col(User.id) == Bot.owner_id).join(Team, col(Team.id) == Bot.team_id, isouter=True)
-    rows: Any = session.connection().execute(versions.where(col(BotVersion.id).in_(version_ids)))
+    rows = session.connection().execute(VERSIONS, {"versions": version_ids})
     return {version_id: dict(zip(names, values, strict=True)) for version_id, *values in rows}
+
+
+_ABOUT = (BotVersion.id, BotVersion.number, BotVersion.language, Bot.id, Bot.name, User.name, Team.name)
+VERSIONS: Any = (
+    columns(*map(col, _ABOUT))
+    .join_from(BotVersion, Bot, col(Bot.id) == BotVersion.bot_id)
+    .join(User, col(User.id) == Bot.owner_id)
+    .join(Team, col(Team.id) == Bot.team_id, isouter=True)
+    .where(_AMONG)
+)
 
 
 NO_FAULTS = {"timeouts": 0, "other_faults": 0}
@@ -475,10 +487,13 @@ NO_FAULTS = {"timeouts": 0, "other_faults": 0}
 
 def _faults(session: Session, season_id: int) -> dict[int, dict[str, int]]:
     """Return the time-outs and other faults of each version, separately for rated and unrated matches."""
+    failed = session.exec(_counted_faults(season_id))
+    return {version_id: {"timeouts": late, "other_faults": every - late} for version_id, late, every in failed}
+
+
+@lru_cache(SEASONS_AT_A_TIME)
+def _counted_faults(season_id: int) -> SelectOf[int, int, int]:
     timeouts = func.sum(case((col(Participant.fault) == Fault.TIMEOUT, 1), else_=0))
     failed = select(Participant.version_id, timeouts, func.count())
     failed = failed.join(Match, col(Match.id) == Participant.match_id).where(*happened(season_id))
-    failed = failed.where(col(Participant.fault).is_not(None)).group_by(col(Participant.version_id))
-    return {
-        version_id: {"timeouts": late, "other_faults": every - late} for version_id, late, every in session.exec(failed)
-    }
+    return failed.where(col(Participant.fault).is_not(None)).group_by(col(Participant.version_id))

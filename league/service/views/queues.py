@@ -235,6 +235,8 @@ IS_KEPT = select(exists().where(col(Sample.at) >= bindparam("minute", type_=UtcD
 _WAITS = select(func.count()).where(Series.state == SERIES.waiting, col(Series.season_id).not_in(HOLDING_SEASONS))
 SAMPLED = select(select(func.max(Attempt.id)).scalar_subquery(), _WAITS.scalar_subquery())
 
+FORGOTTEN = delete(Sample).where(col(Sample.at) < bindparam("oldest", type_=UtcDateTime))
+
 
 def take_sample(session: Session) -> bool:
     """Store this minute's sample. Return False if it exists already, or another worker stores it at the same time."""
@@ -261,7 +263,7 @@ def take_sample(session: Session) -> bool:
     if not insert_new(session, Sample, [row]):
         return False
     _count(session, session.get_one(Sample, minute), since)
-    session.connection().execute(delete(Sample).where(col(Sample.at) < minute - KEPT))
+    session.connection().execute(FORGOTTEN, {"oldest": minute - KEPT})
     if fresh or before is None or before.at.hour != minute.hour:
         forget_minutes(session, minute)
     return True
