@@ -17,7 +17,7 @@ from deadheat.cli.operator import deployment
 from deadheat.league.blobs import Blobs
 from deadheat.league.database import Database
 from deadheat.league.service.rulings.closing import Standing
-from deadheat.league.storage.backup import BadBackup, back_up, file_sha256, must_be_signed, read_backup
+from deadheat.league.storage.backup import BadBackup, back_up, backups, file_sha256, must_be_signed, read_backup
 from deadheat.league.storage.schema import FIRST_RELEASE
 from deadheat.league.storage.tablecopy import sums
 from deadheat.league.tables import BotVersion
@@ -266,3 +266,10 @@ def test_a_league_of_the_first_release_is_upgraded_and_its_matches_play_as_they_
     restored = succeeded(invoke("restore", str(tmp_path / "backups"))).stdout
     assert "6 transcripts, of which 6 end as they did" in restored
     assert read(tmp_path / "again" / "deadheat.sqlite3") == before
+
+
+def test_the_same_key_signs_every_backup(world: World, tmp_path: Path) -> None:
+    for _ in range(2):
+        succeeded(invoke("backup", str(tmp_path / "backups")))
+    found, _ = backups(tmp_path / "backups")
+    assert [must_be_signed(world.settings, backup) for backup in found] == ["", ""]

@@ -563,3 +563,12 @@ def test_ctrl_c_ends_a_watch_without_a_word_too_many(league: League, tmp_path: P
         child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=60)
     assert (child.returncode, out, err) == (130, "", "stopped\n")
+
+
+def test_wait_shows_log_and_first_matches(league: League) -> None:
+    season = league.site.world.season(0, games_per_pair=100)
+    league.submit("bob", "--season", season)
+    done = succeeded(league.submit("ada", "--season", season, "--wait", "--matches", 2))
+    assert "  | built " in done.stderr
+    assert f"Entered into season {season}: {league.server}/seasons/{season}" in done.stdout
+    assert sum(line.startswith("Match ") for line in done.stdout.splitlines()) == 2

@@ -316,3 +316,16 @@ def test_what_cannot_be_shown_is_refused_in_a_sentence(opened: list[Path], tmp_p
     (tmp_path / "tournament.json").write_text('{"format": 2}')
     assert_one_sentence(invoke("view", str(tmp_path)), "was written by another")
     assert opened == []
+
+
+def test_the_totals_of_the_rounds_lead_to_the_result() -> None:
+    for file in TRANSCRIPTS.glob("yacht-auction*.jsonl"):
+        points = read(file).result.points
+        shown = re.findall(r"total (-?\d+) : (-?\d+)", invoke("replay", str(file)).stdout)
+        if points is not None:
+            assert shown[-1] == tuple(map(str, points))
+
+
+def test_one_round_can_be_picked() -> None:
+    done = invoke("replay", str(EXAMPLE), "--round", "13")
+    assert done.stdout.splitlines()[0] == "Round 13" and len(done.stdout.splitlines()) == 5

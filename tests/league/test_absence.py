@@ -253,3 +253,9 @@ def test_another_version_plays_at_once(world: World) -> None:
     world.version(broken.owner, broken.bot)
     assert (broken.entry.version, broken.entry.rests) == (2, "")
     assert broken.play(1) > 0
+
+
+def test_without_the_setting_nobody_rests(world: World) -> None:
+    broken = Broken(world, rest_faults=None)
+    assert broken.play() > 40
+    assert not broken.entry.rests

@@ -387,3 +387,33 @@ def test_late_answers_of_matches_that_an_author_asked_for_change_no_figures(worl
     for series_id in world.tick():
         assert world.finish(world.claimed(series_id), late)
     assert [world.read(counted, span) for span in Span] == before
+
+
+@pytest.mark.parametrize(("wins", "state"), [(True, ChallengeState.PASSED), (False, ChallengeState.FAILED)])
+def test_a_test_stops_by_itself(league: League, wins: bool, state: ChallengeState) -> None:
+    asked_for = league.ask(100, test=TEST)
+    league.play(lambda _: wins)
+    done = league.now(asked_for.id)
+    assert done.state is state
+    assert done.wins + done.losses < 40
+    assert done.llr is not None and done.upper is not None and done.lower is not None
+    assert not done.lower < done.llr < done.upper
+
+
+def test_own_versions_meet_without_an_entry(league: League) -> None:
+    league.world.version(league.author, league.bot_id)
+    asked_for = league.ask(2, opponent_id=league.bot_id, version=2, opponent_version=1)
+    assert (asked_for.version, asked_for.opponent_version) == (2, 1)
+    assert asked_for.sides == (f"{asked_for.bot} v2", f"{asked_for.bot} v1")
+    league.play()
+    assert league.now(asked_for.id).wins == 2
+
+
+def test_only_its_author_stops_it_and_only_once(league: League) -> None:
+    asked_for = league.ask()
+    league.world.refused(errors.NotFound, requests.stop, league.rival, asked_for.id)
+    league.world.tick()
+    stopped = league.world.write(requests.stop, league.author, asked_for.id)
+    assert (stopped.state, stopped.reason) == (ChallengeState.ENDED, "Its author stopped it.")
+    assert [match.state for match in league.matches()] == [MatchState.ABANDONED] * 2
+    league.world.refused(errors.WrongState, requests.stop, league.author, asked_for.id)

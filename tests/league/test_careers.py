@@ -18,6 +18,7 @@ from deadheat.league.jobs import Latency
 from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.ground.steps import insert_rows
 from deadheat.league.service.rankings import history, standings
+from deadheat.league.service.rulings.rulings import void_match
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.seasons.seasons import COUNTED, season_info, season_waiting
 from deadheat.league.service.series.response_times import command_times, latency_by_version
@@ -312,3 +313,23 @@ def test_no_trend_is_drawn_of_one_point() -> None:
     assert trend([1500.0]) is None
     way = trend([1500.0, 1530.0])
     assert way is not None and way.change == 30
+
+
+def test_a_voided_match_is_no_meeting(world: World) -> None:
+    season_id = world.season(2, series_length=2, games_per_pair=2)
+    job = world.claimed()
+    assert world.finish(job)
+    bot_id = seated(world, job.matches[0].match_id)[0]
+    world.write(void_match, world.boss, job.matches[0].match_id, "a mistake")
+    [met] = world.write(careers.opponents, season_id, bot_id)
+    assert met.matches == 1
+
+
+@pytest.mark.parametrize("second", [0, 1, 127, 128, 1000, 86_400, 40_000_000])
+def test_a_seasons_age_has_few_spans(second: int) -> None:
+    assert second // history.span(second) < history.MOST_POINTS
+
+
+def test_a_match_that_is_not_over_has_those_of_its_series_alone(world: World) -> None:
+    world.season(2)
+    assert [*around(world, world.claimed(world.tick()[0]).matches[0].match_id)] == ["of the series"]

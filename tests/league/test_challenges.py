@@ -1,23 +1,27 @@
 """Promotion gates: a version takes over once it has shown that it is stronger, and trying again does not help."""
 
+import random
 from collections.abc import Sequence
 from functools import partial
 
 import pytest
+from sqlmodel import col, select
 
 from deadheat.api.routes.season.entries import GateRequest
-from deadheat.league import errors
+from deadheat.league import errors, sprt
 from deadheat.league.ratings import RatingConfig
 from deadheat.league.records.entries import Challenge, Entry
+from deadheat.league.service.contests.life import OPEN_SERIES
+from deadheat.league.service.duels.gates import TEST
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.standings import leaderboard, refit
 from deadheat.league.service.seasons import entries, seasons
 from deadheat.league.service.views import former as views
 from deadheat.league.service.views import matches as league_matches
-from deadheat.league.states import ChallengeState, JobState, SeasonState
-from deadheat.league.tables import Series
-from tests.league.outcomes import abandoned, won
+from deadheat.league.states import ChallengeState, JobState, MatchState, Purpose, SeasonState
+from deadheat.league.tables import Match, Series
+from tests.league.outcomes import abandoned, forfeited, won
 from tests.league.refusals import refused
 from tests.league.seasons import at_gate
 from tests.league.world import World
@@ -291,3 +295,98 @@ def test_the_terms_of_a_gate_are_not_in_the_public_log(world: World) -> None:
     log = [one.data for one in world.read(audit_log, limit=1000)]
     assert any('"gate":true' in data for data in log)
     assert not [data for data in log if any(term in data for term in ("0.04913", "1.25", "61.5"))]
+
+
+def test_games_at_the_gate_are_never_rated(contender: Entrant) -> None:
+    contender.play([1])
+    with contender.world.db.transaction() as session:
+        refit(session, contender.season_id)
+        rows = leaderboard(session, contender.season_id).standings["rows"]
+        matches = session.exec(select(Match)).all()
+    assert [(row["version"], row["games"]) for row in rows] == [(2, 0)]
+    assert matches and not any(match.rated for match in matches)
+
+
+def test_a_ladder_goes_on_beside_the_gate(entrant: Entrant) -> None:
+    world = entrant.world
+    world.entrant(entrant.season_id)
+    entrant.upload()
+    made = world.tick()
+    purposes = [world.row(Series, series_id).purpose for series_id in made]
+    assert sorted(purposes) == [Purpose.CHALLENGE, Purpose.LADDER]
+
+
+def test_a_program_that_failed_does_not_replace_the_version_at_the_gate(entrant: Entrant) -> None:
+    entrant.upload("a gamble")
+    entrant.play([1, -1])
+    entrant.upload("a better one")
+    entrant.upload("a gamble")
+    assert entrant.challenges()[0].state is ChallengeState.FAILED
+    entrant.enter()
+    assert entrant.entry().challenger == 3
+    entrant.play([1])
+    assert entrant.entry().version == 3
+
+
+def test_a_series_that_runs_when_its_challenge_ends_changes_nothing(contender: Entrant) -> None:
+    (series_id,) = contender.world.tick()
+    job = contender.world.claimed(series_id)
+    contender.enter(1)
+    assert contender.world.finish(job, [won(match, match.seats.index(max(match.seats))) for match in job.matches])
+    assert contender.world.tick() == []
+    assert (contender.entry().version, contender.challenges()[0].state) == (1, ChallengeState.ENDED)
+
+
+def test_freezing_ends_what_is_undecided(contender: Entrant) -> None:
+    (series_id,) = contender.world.tick()
+    contender.state(SeasonState.FROZEN)
+    (challenge,) = contender.challenges()
+    assert (challenge.state, challenge.reason) == (ChallengeState.ENDED, "The season is frozen.")
+    assert contender.world.claim(series_id) is None
+    assert contender.world.tick() == []
+    assert contender.entry().version == 1
+
+
+def test_what_both_versions_spoil_counts_for_neither(contender: Entrant) -> None:
+    job = contender.world.claimed()
+    first, second, *rest = job.matches
+    outcomes = [forfeited(first, 0, 1), abandoned(second), *(won(match) for match in rest)]
+    assert contender.world.finish(job, outcomes)
+    contender.world.tick()
+    (challenge,) = contender.challenges()
+    assert (challenge.wins, challenge.losses) == (4, 4)
+    assert contender.world.one(select(Match.state).where(Match.id == second.match_id)) is MatchState.ABANDONED
+
+
+def test_few_challenges_are_played_at_a_time_and_each_gets_its_turn(world: World) -> None:
+    first = Entrant(world, games_per_pair=1)
+    entrants = [first, *(Entrant(world, season_id=first.season_id) for _ in range(5))]
+    for entrant in entrants:
+        entrant.upload()
+    waiting = challenge_series(world)
+    assert len(waiting) == OPEN_SERIES
+    world.play(waiting)
+    gates = {world.row(Series, series_id).meeting_id for series_id in [*waiting, *challenge_series(world)]}
+    assert len(gates) == 6
+
+
+def challenge_series(world: World) -> list[int]:
+    made = world.tick()
+    return world.rows(select(Series.id).where(col(Series.id).in_(made), Series.purpose == Purpose.CHALLENGE))
+
+
+@pytest.mark.all
+def test_wrong_passes_are_as_rare_as_the_terms_say() -> None:
+    """A version as strong as the old one is tested after every ten games with alpha = .05; nothing is stored."""
+    chance = random.Random(1)
+    passes = 0
+    for _ in range(400):
+        counts = [0, 0, 0]
+        for _ in range(40):
+            for _ in range(10):
+                counts[2 * chance.randrange(2)] += 1
+            verdict = sprt.test(counts, TEST).verdict
+            if verdict is not sprt.Verdict.CONTINUE:
+                passes += verdict is sprt.Verdict.ACCEPT
+                break
+    assert passes / 400 < 0.08

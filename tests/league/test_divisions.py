@@ -12,13 +12,14 @@ from deadheat.league.service.bots.bots import create_bot
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.people.person import Person
+from deadheat.league.service.rankings import standings
 from deadheat.league.service.rulings import closing
 from deadheat.league.service.seasons import absence, admission, entries, participation, seasons
 from deadheat.league.service.seasons.divisions import assign_division, change_divisions, moved
 from deadheat.league.service.seasons.entries import Gate
 from deadheat.league.service.views.former import challenges
 from deadheat.league.states import Admission, ChallengeState, SeasonState
-from tests.league.outcomes import higher_wins
+from tests.league.outcomes import higher_wins, lower_wins
 from tests.league.people import GAME
 from tests.league.refusals import refused
 from tests.league.seasons import at_gate
@@ -233,3 +234,34 @@ def test_promotion_and_relegation(orders: list[list[int]], promoted: int, after:
 def test_a_bot_that_has_not_played_is_not_promoted() -> None:
     assert moved([[1, 2, 3, 4], [5, 6, 7, 8]], 2, {1, 2, 3, 4, 5}) == [[1, 2, 3, 5], [6, 7, 8, 4]]
     assert moved([[1, 2], [3, 4]], 1, {1, 2}) == [[1, 2], [3, 4]]
+
+
+def test_two_seasons_on_the_bot_that_went_up_may_come_down_again(world: World) -> None:
+    second = following(world, played_out(world, promoted=1), "second").id
+    world.set_state(second, SeasonState.OPEN)
+    world.play_all(lower_wins)
+    world.publish(second)
+    third = following(world, second, "third")
+    assert (third.previous_id, divisions(world, third.id)) == (second, [[1, 2, 3], [4, 5, 6]])
+
+
+def test_a_season_continues_only_one_that_is_published(world: World) -> None:
+    assert "published" in refused(errors.WrongState, following, world, world.season(2))
+    refused(errors.NotFound, following, world, 99)
+
+
+def test_a_bot_that_came_too_late_to_play_stays_in_its_division(world: World) -> None:
+    season_id = world.season(4, divisions=(("First", 2), ("Second", None)), promoted=1, games_per_pair=2)
+    assign(world, season_id, 1, 1, 2)
+    with world.db.transaction() as session:
+        for bot_id in (3, 4):
+            absence.disqualify(session, world.boss, season_id, bot_id, "not here yet")
+    world.play_all()
+    with world.db.transaction() as session:
+        for bot_id in (3, 4):
+            absence.reinstate(session, world.boss, season_id, bot_id, "here")
+        set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
+    with world.db.transaction() as session:
+        assert standings.publish(session, season_id)
+        ranks = [row["rank"] for row in standings.leaderboard(session, season_id).standings["rows"]]
+    assert (ranks, divisions(world, following(world, season_id).id)) == ([1, 1, None, None], [[1, 2], [3, 4]])

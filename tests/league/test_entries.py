@@ -405,3 +405,35 @@ def test_an_organiser_lets_in_a_bot_that_is_not_in_yet(world: World) -> None:
     world.refused(errors.NotAllowed, entries.let_in, owner, season_id, bot_id)
     assert world.write(entries.let_in, world.boss, season_id, bot_id).follows
     world.refused(errors.WrongState, entries.let_in, world.boss, season_id, bot_id)
+
+
+def test_a_team_of_one_does_not_get_its_author_another_entry(world: World) -> None:
+    season_id = world.season(0, entries_per_author=1)
+    owner, own = world.bot()
+    shared = [team_bot(world, owner, world.team(owner, name=name)) for name in ("one", "other")]
+    world.write(entries.enter, owner, season_id, shared[0])
+    for bot_id in (own, shared[1]):
+        world.refused(errors.TooMany, entries.enter, owner, season_id, bot_id)
+
+
+def test_a_new_version_in_another_language_does_not_take_over(world: World) -> None:
+    season_id = world.season(0, languages=["python"])
+    owner, bot_id = world.entrant(season_id)
+    for language, plays in (("c", 1), ("python", 3)):
+        world.version(owner, bot_id, language=language)
+        assert world.plays(season_id, bot_id) == plays
+
+
+def test_before_a_season_opens_versions_are_chosen_freely(world: World) -> None:
+    season_id = world.write(seasons.create_season, world.boss, game=GAME, name="soon").id
+    owner, bot_id = world.bot()
+    world.version(owner, bot_id)
+    assert [world.write(entries.enter, owner, season_id, bot_id, number).version for number in (2, 1, 2)] == [2, 1, 2]
+
+
+def test_a_thaw_takes_no_version_in_another_language(world: World) -> None:
+    season_id, owner, bot_id = frozen(world, languages=["python"])
+    world.version(owner, bot_id, language="python")
+    world.version(owner, bot_id, language="c")
+    world.set_state(season_id, SeasonState.OPEN)
+    assert world.plays(season_id, bot_id) == 2

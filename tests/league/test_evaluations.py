@@ -28,7 +28,7 @@ from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.league.words import NoticeKind
 from tests.league.clock import START
 from tests.league.meetings import pairings
-from tests.league.outcomes import abandoned, lower_wins, won
+from tests.league.outcomes import abandoned, forfeited, lower_wins, won
 from tests.league.world import World, release_series
 
 SWISS, ROUND_ROBIN = EvaluationFormat.SWISS, EvaluationFormat.ROUND_ROBIN
@@ -471,3 +471,55 @@ def test_the_ladder_goes_on_beside_one_or_waits(world: World, beside: bool, play
 )
 def test_a_timetable_that_cannot_be_is_refused(world: World, wrong: dict[str, Any]) -> None:
     world.refused(BadSetting, beginning.set_timetable, world.boss, world.season(0), [line(**wrong)])
+
+
+def test_a_round_robin_plays_every_pair_once_with_both_sides(world: World) -> None:
+    due(world, 4, line(format=ROUND_ROBIN, rounds=None, matches=2, counts=True))
+    for _ in range(40):
+        for series_id in world.tick():
+            if world.row(Series, series_id).purpose in states.OF_EVALUATIONS:
+                world.play([series_id], lower_wins)
+        if evaluations(world)[0].state is states.ContestState.DONE:
+            break
+    met = {frozenset({one.first_id, one.second_id}) for one in pairings(world)}
+    assert len(pairings(world)) == len(met) == 6
+    assert places(world, 1) == [1, 2, 3, 4]
+    rated = select(Match.rated).join(Series, col(Series.id) == Match.series_id)
+    assert set(world.rows(rated.where(col(Series.purpose).in_(states.OF_EVALUATIONS)))) == {True}
+
+
+def test_an_own_failure_is_worth_nothing_even_if_both_fail(world: World) -> None:
+    due(world, 2, line(rounds=1, matches=2))
+    job = world.claimed()
+    world.finish(job, [forfeited(job.matches[0], 0, 1), forfeited(job.matches[1], 0)])
+    world.tick()
+    (pairing,) = pairings(world)
+    winner = job.matches[1].seats[1]
+    points = {pairing.first_id: pairing.first_points, pairing.second_id: pairing.second_points}
+    assert points == {winner: 1.0, job.matches[1].seats[0]: 0.0}
+
+
+def test_a_bot_that_is_taken_out_is_drawn_no_more_and_its_opponent_wins(world: World) -> None:
+    season_id = due(world, 4, line(rounds=2))
+    made = world.tick()
+    world.write(absence.take_out, world.boss, season_id, 1, "it breaks the rules")
+    world.play_left(made, lower_wins)
+    world.play_all(lower_wins)
+    (row,) = evaluations(world)
+    assert row.state is states.ContestState.DONE
+    first, _ = pairings(world, number=1)
+    assert {first.first_id: first.first_points, first.second_id: first.second_points} == {1: 0.0, 2: 2.0}
+    assert 1 not in {version for one in pairings(world, number=2) for version in (one.first_id, one.second_id)}
+
+
+def test_an_organiser_begins_and_cancels_one(world: World) -> None:
+    season_id = season(world, 2)
+    world.refused(NotAllowed, beginning.begin_now, world.author(), season_id, line())
+    row = world.write(beginning.begin_now, world.boss, season_id, line())
+    world.refused(WrongState, beginning.begin_now, world.boss, season_id, line())
+    (series_id,) = world.tick()
+    world.write(beginning.cancel_evaluation, world.boss, row.id)
+    world.refused(WrongState, beginning.cancel_evaluation, world.boss, row.id)
+    assert world.claim(series_id) is None
+    (ended,) = evaluations(world)
+    assert (ended.state, ended.reason) == (states.ContestState.CANCELLED, "An organiser cancelled it.")

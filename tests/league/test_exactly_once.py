@@ -314,3 +314,20 @@ def test_a_build_that_is_handed_back_in_order_counts_as_no_failure(world: World)
 def uploaded(world: World) -> int:
     owner = world.author()
     return world.upload(owner, world.write(create_bot, owner, "yacht-auction", "late").id)
+
+
+@pytest.mark.databases
+def test_a_failed_transaction_leaves_the_series_to_the_same_attempt(world: World) -> None:
+    series_id = queued(world)
+    job = world.claimed(series_id)
+
+    def finish_without_power() -> None:
+        with world.db.transaction() as session:
+            assert carrying_out.finish_series(session, job, "w1", [won(match) for match in job.matches])
+            raise RuntimeError("the power went")
+
+    with pytest.raises(RuntimeError, match="power"):
+        finish_without_power()
+    assert state(world, series_id) is JobState.RUNNING
+    assert all(rank is None for _, _, rank in results(world, series_id))
+    assert world.finish(job)

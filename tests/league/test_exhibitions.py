@@ -703,3 +703,35 @@ def test_a_typo_is_told_and_costs_nothing(world: World) -> None:
             answer(world, person, job.exhibition_id, 1, line)
     assert hear(world, job) == NOTHING
     answer(world, person, job.exhibition_id, 1, "BID A 1")
+
+
+def test_a_person_is_asked_answers_and_is_heard(world: World) -> None:
+    person, job = begun(world)
+    at_table = look(world, person, job.exhibition_id)
+    assert at_table.prompt is not None and at_table.prompt.startswith("ROLL ")
+    assert (at_table.info.names, hear(world, job)) == (["greedy", person.name], NOTHING)
+    answer(world, person, job.exhibition_id, 1, "BID A 100")
+    assert hear(world, job) == exhibiting.Heard("BID A 100", False, False)
+    after = look(world, person, job.exhibition_id)
+    assert after.prompt is None and after.version != at_table.version
+
+
+def test_a_match_that_is_abandoned_makes_room(world: World) -> None:
+    _, jobs, waiting = full(world, 2)
+    job = jobs[0]
+    for _ in range(world.settings.match_attempts - 1):
+        job = released(world, job, "KeyError")
+    assert swept(world) == []
+    release(world, job, "KeyError")
+    assert state(world, job.exhibition_id) is JobState.ABANDONED
+    assert swept(world) == waiting[:1]
+    assert claim_next(world, waiting[0]) == (waiting[0], 1)
+
+
+def test_a_void_attempt_is_told_and_asks_anew(world: World) -> None:
+    person, job = begun(world)
+    void(world, job)
+    seen = look(world, person, job.exhibition_id)
+    assert (seen.info.voids, seen.info.cause, seen.prompt) == (1, "host-starved", None)
+    assert ask(world, job, READY)
+    assert look(world, person, job.exhibition_id).prompt is not None

@@ -13,8 +13,10 @@ from deadheat.league.service.course.finals import divisions as fields
 from deadheat.league.service.course.finals import finals_progress
 from deadheat.league.service.ground import audit, steps
 from deadheat.league.service.rankings import ranking, standings
+from deadheat.league.service.rulings.rulings import rejudge_match
 from deadheat.league.service.seasons import absence, divisions, seasons
 from deadheat.league.service.series.capacity import OPEN_SERIES
+from deadheat.league.service.views.matches import matches
 from deadheat.league.states import FinalsFormat, FinalsLog, Purpose, SeasonState
 from deadheat.league.tables import Entry, Match, Participant, RatingSnapshot, Season, Series
 from tests.league.outcomes import Outcome, abandoned, won
@@ -306,3 +308,66 @@ def test_finals_at_larger_tables(world: World) -> None:
     rounds = Counter(number for number, versions in pairings(world, season_id) if len(versions) == 4)
     assert (rounds[1], rounds[2]) == (8, 8), "two tables, and of each deal a rotation in every one of four series"
     assert world.row(Season, season_id).state is SeasonState.CLOSED
+
+
+@pytest.mark.parametrize(("game", "played"), [(GAME, 7), ("liars-dice", 6)])
+def test_equals_play_on_until_the_budget_is_spent(world: World, game: str, played: int) -> None:
+    """Whole deals are played, as far as the budget allows."""
+    season_id = season(world, 2, game, finals_extra_games=7, finals_games=2)
+    play_finals(world, season_id, (1, 1))  # the first seat wins, and the bots change seats
+    counted = world.rows(
+        select(Match.id)
+        .join(Series, col(Series.id) == Match.series_id)
+        .where(Series.purpose == Purpose.FINALS, col(Series.round).is_(None))
+    )
+    assert len(counted) == played
+    assert world.row(Season, season_id).state is SeasonState.CLOSED
+
+
+def test_finalists_may_be_ranked_by_the_finals_alone(world: World) -> None:
+    whole = finals_after_an_upset(world, FinalsLog.SEASON)
+    alone = finals_after_an_upset(world, FinalsLog.FINALS)
+    assert [row["rank"] for row in whole] == [row["rank"] for row in alone] == [1, 2, 3]
+    assert whole[0]["bot_id"] % 3 == 1  # 60 games won on the ladder outweigh 10 lost in the finals
+    assert (alone[0]["bot_id"] % 3, alone[0]["games"], alone[2]["finalist"]) == (2, 10, False)
+
+
+def finals_after_an_upset(world: World, finals_log: FinalsLog) -> list[dict[str, Any]]:
+    """Let the first bot win the ladder and the second the finals; return the ranking."""
+    season_id = season(
+        world, 3, finals_log=finals_log, finals_top=2, finals_games=10, games_per_pair=60, series_length=20
+    )
+    before = [0] * (min(version for version in seeds(world, season_id)) - 1)
+    play(world, season_id, [*before, 3, 2, 1])
+    play_finals(world, season_id, [*before, 2, 3, 1])
+    return world.ranking(season_id)
+
+
+def test_a_finals_match_that_is_rejudged_counts_for_its_round(world: World) -> None:
+    season_id = season(world, 3, closes_when_done=False)
+    play_finals(world, season_id, (3, 2, 1))
+    match = world.write(matches, season_id=season_id)[0]
+    again = world.write(rejudge_match, world.boss, match.id, "the host was overloaded")
+    before, after = (world.row(Match, match_id).series_id for match_id in (match.id, again))
+    one, other = world.row(Series, before), world.row(Series, after)
+    assert (one.purpose, one.round) == (other.purpose, other.round)
+    assert one.purpose is Purpose.FINALS
+
+
+def test_a_swiss_with_a_disqualified_bot_is_played_to_its_end(world: World) -> None:
+    """One bot leaves during the second round. No two meet twice, and all planned rounds are played."""
+    season_id = in_finals(world, season(world, 6, finals=FinalsFormat.SWISS, finals_rounds=3))
+    world.play(world.tick(), by(range(6)))
+    first, *others = world.tick()
+    running = world.claimed(first)
+    out = running.matches[0].seats[0]
+    world.write(absence.disqualify, world.boss, season_id, out, "caught")
+    assert world.finish(running, by(range(6)))
+    world.play(others, by(range(6)))
+    play(world, season_id, range(6))
+    assert world.row(Season, season_id).state is SeasonState.CLOSED
+    met = [(number, pair) for number, pair in pairings(world, season_id) if number is not None]
+    assert max(Counter(pair for _, pair in met).values()) == 1
+    assert {number for number, _ in met} == {1, 2, 3}
+    assert out not in {version for number, pair in met if number > 2 for version in pair}
+    assert out not in {row["version_id"] for row in world.ranking(season_id)}

@@ -198,3 +198,36 @@ def test_at_tables_neighbours_by_score_sit_together_and_the_last_sit_out_in_turn
     assert tables((1, 2, 3, 4, 5), scores, Counter(), 2) == [(2, 4), (3, 1)]
     assert tables((1, 2, 3, 4, 5), scores, Counter({5: 1}), 2) == [(2, 4), (3, 5)]
     assert tables((1, 2, 3), {}, Counter(), 4) == []
+
+
+def test_the_first_round_is_upper_half_against_lower_half() -> None:
+    assert {pair_key(*pair) for pair in swiss(range(8), {}, set()).pairs} == {(0, 4), (1, 5), (2, 6), (3, 7)}
+
+
+def test_equal_scores_meet() -> None:
+    """In six rounds of 64 players, over 80 % of pairs have equal scores; none differ by more than a point."""
+    differences = Counter(
+        abs(scores.get(one, Fraction(0)) - scores.get(other, Fraction(0)))
+        for found, scores in play_swiss(64, 6, b"scores")
+        for one, other in found.pairs
+    )
+    assert sum(differences.values()) == 6 * 32
+    assert differences[Fraction(0)] > 0.8 * 6 * 32
+    assert max(differences) <= 1
+
+
+def test_a_swiss_round_follows_from_its_seed() -> None:
+    rounds = [swiss(range(20), {}, set(), seed=seed) for seed in (b"a", b"a", b"b")]
+    assert rounds[0] == rounds[1] != rounds[2]
+    assert {pair_key(*pair) for pair in rounds[0].pairs} == {pair_key(*pair) for pair in rounds[2].pairs}
+
+
+def test_a_player_that_has_met_everybody_has_no_round() -> None:
+    with pytest.raises(NoRound):
+        swiss([1, 2], {}, {(1, 2)})
+
+
+def test_another_player_sits_out_where_the_others_could_not_be_paired() -> None:
+    """The leader of three has met both others, so only those two can play."""
+    found = swiss([1, 2, 3], {1: 2}, {(1, 2), (1, 3)})
+    assert (pair_key(*found.pairs[0]), found.bye) == ((2, 3), 1)

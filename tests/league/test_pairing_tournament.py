@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Sequence
 from hashlib import sha256
+from itertools import product
 from math import log, sqrt
 
 import pytest
@@ -288,3 +289,53 @@ def test_points_at_a_table_that_met_twice_count_half_for_a_place() -> None:
     once = Tie(1, 2, (2, 3, 6, 7), (4.0, 3.0, 2.0, 1.0), 1, (2, 3))
     final = Tie(2, 1, (1, 2, 3, 4), (4.0, 3.0, 2.0, 1.0), 1, (1,))
     assert [one.player for one in bracket_standings([*range(1, 9)], [twice, once, final])] == [1, 2, 3, 4, 6, 5, 7, 8]
+
+
+def test_the_losers_of_the_semifinals_play_for_the_third_place() -> None:
+    form = Form(KNOCKOUT, 2, 1, keep=1, third_place=True)
+    played = play(form, [1, 2, 3, 4], lambda one, other: (0.0, 1.0) if {one, other} == {3, 4} else (1.0, 0.0))
+    ties = bracket([1, 2, 3, 4], played, 0, third_place=True)
+    assert [one.players for one in ties] == [(1, 4), (2, 3), (1, 2), (4, 3)]
+    assert [one.player for one in bracket_standings([1, 2, 3, 4], ties)] == [1, 2, 3, 4]
+    assert [one.place for one in bracket_standings([1, 2, 3, 4], ties)] == [1, 2, 3, 4]
+
+
+def test_without_a_third_place_the_better_seed_of_the_losers_is_third() -> None:
+    played = play(Form(KNOCKOUT, 2, 1, keep=1), [1, 2, 3, 4], lambda one, other: (0.0, 1.0))
+    ties = bracket([1, 2, 3, 4], played, 0, third_place=False)
+    assert [one.player for one in bracket_standings([1, 2, 3, 4], ties)] == [3, 4, 1, 2]
+
+
+@pytest.mark.parametrize(("players", "winners"), list(product([5, 8, 13], range(scaled(20, 4)))))
+def test_a_bracket_as_a_second_implementation_plays_it(players: int, winners: int) -> None:
+    chance = random.Random(f"{players} {winners}")
+    seeded = list(range(1, players + 1))
+    strength = {player: chance.random() for player in seeded}
+    form = Form(KNOCKOUT, rounds_of(players), 1, keep=1)
+    played = play(form, seeded, lambda one, other: (1.0, 0.0) if strength[one] > strength[other] else (0.0, 1.0))
+    assert [one.player for one in standings(form, seeded, set(seeded), played)] == naive_knockout(seeded, strength)
+
+
+def naive_knockout(seeded: list[int], strength: dict[int, float]) -> list[int]:
+    """Return the players in order of place, by halving the field with the seeds in the order of the draw."""
+
+    def winner(lines: list[int | None], depth: int) -> int | None:
+        if len(lines) == 1:
+            return lines[0]
+        halves = (winner(lines[: len(lines) // 2], depth + 1), winner(lines[len(lines) // 2 :], depth + 1))
+        found = [one for one in halves if one is not None]
+        best = max(found, key=strength.__getitem__, default=None)
+        for one in found:
+            if one != best:
+                out[one] = depth
+        return best
+
+    out: dict[int, int] = {}
+    size = 2 ** rounds_of(len(seeded))
+    order = [1]
+    while len(order) < size:
+        whole = 2 * len(order) + 1
+        order = [one for place in order for one in (place, whole - place)]
+    champion = winner([seed if seed <= len(seeded) else None for seed in order], 0)
+    assert champion is not None
+    return sorted(seeded, key=lambda player: (-1 if player == champion else out[player], player))

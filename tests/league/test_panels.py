@@ -15,7 +15,8 @@ from deadheat.league.service.duels import panels, requests
 from deadheat.league.service.jobs import exhibitions
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.people import notices, person
-from deadheat.league.service.seasons import entries, participation, seasons
+from deadheat.league.service.rulings.rulings import void_match
+from deadheat.league.service.seasons import absence, entries, participation, seasons
 from deadheat.league.service.series.turns import claim_next_series
 from deadheat.league.service.views import former as views
 from deadheat.league.service.views.forecasts import AT_PANEL, waiting
@@ -392,3 +393,51 @@ def test_a_panel_must_be_playable(world: World) -> None:
         with pytest.raises(errors.BadSetting, match=sentence):
             world.season(0, **settings)
     assert "there are only 4 points" in refused(errors.BadSetting, Contest, world, panel_minimum=5)
+
+
+def test_a_series_that_is_under_way_counts_for_the_older_version(entered: Contest) -> None:
+    first, second = entered.planned()
+    job = entered.world.claimed(first)
+    entered.upload()
+    entered.play(win)
+    assert entered.world.finish(job, [won(match, 0) for match in job.matches])
+    entered.world.tick()
+    assert entered.entry().version == 2
+    assert len(entered.play(lose)) == 2
+    entered.world.tick()
+    assert entered.states() == ["failed", "passed"]
+    assert entered.world.row(Series, second).state is JobState.ABANDONED
+
+
+def test_a_match_that_an_organiser_voids_is_played_again(entered: Contest) -> None:
+    first, second = entered.planned()
+    (voided, _) = entered.play(win, series=[first])
+    entered.world.write(void_match, entered.world.boss, voided, "a spectator pulled the plug")
+    entered.play(win, series=[second])
+    assert len(entered.play(lose)) == 1
+    entered.world.tick()
+    assert entered.runs()[0].result["points"] == 3
+
+
+def test_the_close_ends_what_is_left_without_a_verdict(entered: Contest) -> None:
+    made = entered.planned()
+    entered.state(SeasonState.CLOSED)
+    (run,) = entered.runs()
+    assert (run.state, run.reason) == ("ended", "The season is closed.")
+    assert {entered.world.row(Series, one).state for one in made} == {JobState.ABANDONED}
+    assert entered.world.tick() == []
+
+
+def test_a_withdrawn_bot_plays_no_panel_until_it_comes_back(entered: Contest) -> None:
+    entered.world.write(absence.withdraw, entered.owner, entered.season_id, entered.bot_id)
+    assert entered.planned() == []
+    entered.world.clock.turn(entered.world.settings.rejoin_seconds)
+    entered.world.write(absence.rejoin, entered.owner, entered.season_id, entered.bot_id)
+    assert len(entered.planned()) == 2
+
+
+def test_without_a_minimum_every_version_plays_at_once(world: World) -> None:
+    contest = Contest(world, panel_minimum=None)
+    assert not contest.enter().waits_for_panel
+    contest.judged(lose)
+    assert contest.states() == ["passed"]

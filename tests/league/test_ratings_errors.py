@@ -9,7 +9,7 @@ from deadheat.league.ratings import ELO_PER_NAT, Place, Prior, RatingConfig, Rat
 from deadheat.league.ratings.errors import ESTABLISHED_GAMES
 from deadheat.league.ratings.table import places_of
 from deadheat.league.states import Ranks
-from tests.league.logs import Drawn, Line, drawn_duels, drawn_tables, duels, log
+from tests.league.logs import Drawn, Line, drawn_duels, drawn_tables, duel_ranks, duels, log
 
 pytestmark = pytest.mark.quick
 
@@ -313,3 +313,39 @@ def test_others_tell_how_strong_a_panel_is_of_which_nothing_is_known() -> None:
 
 def test_without_games_there_is_no_performance() -> None:
     assert performances(log([]), RatingConfig(), PANEL, {}) == {}
+
+
+def test_a_group_of_one_game_changes_nothing() -> None:
+    lines: list[Line] = [(*game, f"g{number}") for number, game in enumerate(duels("a", "b", 40, 30, 20))]
+    assert rate(log(lines), RatingConfig()).entries == rate(log(duels("a", "b", 40, 30, 20)), RatingConfig()).entries
+
+
+def test_gaps_between_neighbours_come_with_their_errors() -> None:
+    entries = rate(log([*duels("a", "b", 30, 10), *duels("b", "c", 30, 10)]), RatingConfig()).entries
+    places = [entry.place for entry in entries]
+    assert [place is not None and place.gap_elo for place in places] == pytest.approx(
+        [entries[0].elo - entries[1].elo, entries[1].elo - entries[2].elo, None]
+    )
+    for place, entry, following in zip(places, entries, entries[1:], strict=False):
+        assert place is not None and place.gap_se is not None
+        assert abs(entry.se - following.se) < place.gap_se < entry.se + following.se
+
+
+def test_versions_that_change_are_rated_better_in_a_chain() -> None:
+    """Twenty bots are resubmitted, slightly changed; their ten new games alone tell little."""
+    chance = np.random.default_rng(11)
+    first = drawn_duels(chance, 20, 60)
+    second = first.truth_elo + chance.normal(0, 90, 20)
+    seated = first.games.players[:100]
+    ranks = duel_ranks(chance, second[seated[:, 0]] - second[seated[:, 1]])
+    seats = zip(first.games.players, first.games.ranks, strict=True)
+    lines = [((f"{a}.1", f"{b}.1"), tuple(rank)) for (a, b), rank in seats]
+    lines += [((f"{a}.2", f"{b}.2"), tuple(rank)) for (a, b), rank in zip(seated, ranks, strict=True)]
+    chain = {f"{number}.2": Prior(parent=f"{number}.1") for number in range(20)}
+
+    def miss(table: RatingTable) -> float:
+        found = {entry.player: entry.elo for entry in table.entries}
+        new = np.array([found[f"{number}.2"] for number in range(20)])
+        return float(np.sqrt(np.mean(((new - new.mean()) - (second - second.mean())) ** 2)))
+
+    assert miss(rate(log(lines), RatingConfig(), chain)) < 0.8 * miss(rate(log(lines), RatingConfig()))

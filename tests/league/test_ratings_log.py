@@ -293,3 +293,37 @@ def test_three_games_that_the_first_seat_won_are_no_certainty() -> None:
 def test_each_size_of_table_has_seats_of_its_own() -> None:
     lines: list[Line] = [*duels("a", "b", 3, 2), *duels("b", "a", 2, 2), (("a", "b", "c"), (1, 2, 3))]
     assert [effect.seats for effect in rate(log(lines), RatingConfig()).seats()] == [2, 3]
+
+
+def test_nothing_is_lost_between_players_and_their_games() -> None:
+    made = log(duels("a", "b", 3, 2, 1))
+    assert told(made) == [(("a", "b"), (0, 0), None, 1), (("a", "b"), (0, 1), None, 3), (("a", "b"), (1, 0), None, 2)]
+
+
+@pytest.mark.parametrize("ranks", Ranks)
+def test_both_columns_agree_about_results_of_the_model(ranks: Ranks) -> None:
+    table = rate(drawn_tables(np.random.default_rng(8), 24, 6, 400).log, RatingConfig(ranks=ranks))
+    apart = [entry.elo - (entry.plackett_luce or 0) for entry in table.entries]
+    assert np.std(apart) < np.mean([entry.se for entry in table.entries])
+
+
+def test_coins_make_a_quarter_of_cycles() -> None:
+    chance = np.random.default_rng(9)
+    names = [f"b{number:02}" for number in range(40)]
+    lines: list[Line] = [
+        ((one, other), (1, 2) if chance.random() < 0.5 else (2, 1))
+        for place, one in enumerate(names)
+        for other in names[:place]
+    ]
+    found = fit(lines)
+    assert found.triads == 40 * 39 * 38 // 6
+    assert found.cyclic_share == pytest.approx(0.25, abs=0.03)
+
+
+def test_where_no_seat_is_better_the_effect_is_within_its_error() -> None:
+    chance = np.random.default_rng(12)
+    sure = []
+    for _ in range(60):
+        (effect,) = rate(drawn_tables(chance, 12, 4, 30).log, RatingConfig()).seats()
+        sure += [abs(elo) < 1.96 * error for elo, error in zip(effect.elo, effect.se_elo, strict=True)]
+    assert 0.9 < np.mean(sure) < 0.99

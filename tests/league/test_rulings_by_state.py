@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,9 @@ from deadheat.league.service.seasons.absence import disqualify, reinstate
 from deadheat.league.service.views.matches import match_detail, matches
 from deadheat.league.states import IN_PLAY, AppealState, FinalsFormat, MatchState, Purpose, Role, SeasonState
 from deadheat.league.storage.backup import back_up, named_blobs
-from deadheat.league.tables import AbsentEntry, Appeal, AuditRecord, Match, Series, VoidedMatch
+from deadheat.league.tables import AbsentEntry, Appeal, AuditRecord, Match, Season, Series, VoidedMatch
 from deadheat.league.words import Remedy
+from tests.league.clock import START
 from tests.league.ground import in_threads
 from tests.league.outcomes import abandoned
 from tests.league.test_rulings import Ranked, ranked
@@ -313,3 +315,16 @@ def test_an_organiser_without_a_bot_in_the_match_decides_alone(judged: Judged) -
     assert judged.world.write(rulings.void_match, judged.organiser(), judged.match, "fair")
     judged.world.write(set_season_state, judged.boss, judged.season, SeasonState.FROZEN)
     assert judged.said()[0]["own_bot"] is False
+
+
+def test_the_finals_begin_after_what_was_ordered_to_be_repeated(world: World) -> None:
+    season_id = world.season(3, finals=FinalsFormat.ROUND_ROBIN, finals_games=2, finals_at=START + timedelta(hours=1))
+    world.play_all()
+    with world.db.transaction() as session:
+        match_id = matches(session, season_id=season_id)[0].id
+        rejudge_match(session, world.boss, match_id, "the judge was wrong")
+    world.clock.turn(3700)
+    world.tick()
+    assert world.row(Season, season_id).state is SeasonState.FINALS
+    assert world.row(VoidedMatch, match_id).match_id == match_id
+    assert "match-restored" not in {entry.action for entry in world.read(audit_log)}

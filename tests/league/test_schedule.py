@@ -17,10 +17,11 @@ from deadheat.league.service.rankings.standings import leaderboard
 from deadheat.league.service.rulings.rulings import rejudge_match, void_match
 from deadheat.league.service.seasons import absence, entries, seasons
 from deadheat.league.service.series import capacity
+from deadheat.league.service.series.capacity import OPEN_SERIES
 from deadheat.league.service.series.planning import Table, add_series
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.states import JobState, MatchState, Purpose, SeasonState
-from deadheat.league.tables import Division, Entry, Match, Pair, Participant, Season, Series
+from deadheat.league.tables import BotVersion, Division, Entry, Match, Pair, Participant, Season, Series
 from tests.lanes import scaled
 from tests.league.outcomes import abandoned, lower_wins, won
 from tests.league.people import GAME
@@ -363,3 +364,51 @@ def test_a_tick_reads_only_the_pairs_of_bots_whose_turn_it_is(world: World) -> N
     assert pairs
     assert all("_id IN (SELECT bot_version.id" in one for one in pairs), pairs
     assert len(pairs) <= begun
+
+
+def test_divisions_of_different_sizes_play_all_their_pairs(world: World) -> None:
+    a_season(world, 5, divisions=2, series_length=4, games_per_pair=4)  # three in the first, two in the second
+    world.play_all(lower_wins)
+    assert pairs_played(world) == {(1, 3): 4, (1, 5): 4, (3, 5): 4, (2, 4): 4}
+
+
+def test_the_stored_seed_decides_what_is_left_to_chance(world: World) -> None:
+    """A tick plans the same from the same seed, and something else from another seed."""
+    season_id, _ = a_season(world, 16, series_length=1)
+
+    def plan(seed: bytes) -> list[tuple[int, ...]]:
+        with world.db.transaction() as session:
+            session.get_one(Season, season_id).pairing_seed = seed
+            planned = tick_all(session)
+            seats = select(Match.series_id, Participant.version_id).join(Match).order_by(col(Participant.seat))
+            found: dict[int, list[int]] = {series_id: [] for series_id in planned}
+            for series_id, version in session.exec(seats):
+                found[series_id].append(version)
+            session.rollback()
+        return [tuple(found[series_id]) for series_id in planned]
+
+    assert plan(b"a") == plan(b"a") != plan(b"b")
+
+
+def test_a_frozen_season_settles_and_a_closed_one_rests(world: World) -> None:
+    season_id, _ = a_season(world, 3)
+    for state, plays in ((SeasonState.FROZEN, True), (SeasonState.CLOSED, False)):
+        world.set_state(season_id, state)
+        series_ids = world.tick()
+        assert bool(series_ids) is plays
+        world.play(series_ids, lower_wins)
+
+
+def test_tables_of_four_are_set_and_played(world: World) -> None:
+    season_id, _ = a_season(world, 9, game="liars-dice", seats=4, series_length=4)
+    for _ in range(3):
+        found = claimed(world, world.tick())
+        assert len(found) == OPEN_SERIES
+        for job in found:
+            assert len(job.programs) == 4
+            assert world.finish(job)
+    world.rank(season_id)
+    rows = world.ranking(season_id)
+    versions = world.rows(select(BotVersion.id))
+    assert {row["part"] for row in rows} == {1}
+    assert {row["version_id"] for row in rows if row["games"]} == set(versions)

@@ -16,8 +16,9 @@ from deadheat.league import errors
 from deadheat.league.jobs import Host
 from deadheat.league.records.seasons import Season as SeasonInfo
 from deadheat.league.service.bots.bots import create_bot
+from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import audit_log
-from deadheat.league.service.jobs import sweep
+from deadheat.league.service.jobs import builds, sweep
 from deadheat.league.service.rankings import standings
 from deadheat.league.service.seasons import entries, seasons
 from deadheat.league.service.series import capacity, hosts
@@ -389,3 +390,37 @@ def test_a_bot_that_is_not_built_cannot_enter(world: World) -> None:
 def test_two_seasons_have_two_names(world: World) -> None:
     world.write(seasons.create_season, world.boss, game=GAME, name="Winter")
     world.refused(errors.NameTaken, seasons.create_season, world.boss, game=GAME, name="WINTER")
+
+
+@pytest.mark.databases
+def test_a_version_that_becomes_ready_while_its_season_freezes_stays_out(world: World) -> None:
+    season_id = world.season(0)
+    owner, bot_id = world.entrant(season_id)
+    job = world.building(world.upload(owner, bot_id))
+    world.at_once(
+        lambda session: set_season_state(session, world.boss, season_id, S.FROZEN),
+        lambda session: builds.finish_build(session, job, builds.BuildOutcome("e" * 64, "", "log")),
+    )
+    assert world.plays(season_id, bot_id) == 1
+
+
+def test_a_new_version_takes_over_once_it_is_ready(world: World) -> None:
+    season_id = world.season(0)
+    owner, bot_id = world.entrant(season_id)
+    second, third, broken = (world.upload(owner, bot_id) for _ in range(3))
+    assert world.plays(season_id, bot_id) == 1
+    world.build(third)
+    assert world.plays(season_id, bot_id) == 3
+    world.build(second)
+    world.build(broken, "does not compile")
+    assert world.plays(season_id, bot_id) == 3
+
+
+def test_a_chosen_version_stays(world: World) -> None:
+    season_id = world.season(0)
+    owner, bot_id = world.bot()
+    world.write(entries.enter, owner, season_id, bot_id, 1)
+    world.version(owner, bot_id)
+    assert world.plays(season_id, bot_id) == 1
+    world.write(entries.enter, owner, season_id, bot_id)
+    assert world.plays(season_id, bot_id) == 2

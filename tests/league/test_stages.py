@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from sqlmodel import col, select
+from sqlmodel import Session, col, select
 
 from deadheat.league.errors import BadSetting, WrongState
 from deadheat.league.pairing.formats import EvaluationFormat
@@ -204,3 +204,41 @@ def test_the_course_of_eliminated_bots_is_shown_last(world: World) -> None:
     world.play_all(lower_wins)
     shown = world.read(contests.courses, season_id)
     assert [len(one.places) for one in shown] == [2, 2, 1, 1, 1]
+
+
+def test_places_follow_from_the_stages_and_not_from_the_ladder(world: World) -> None:
+    season_id = in_finals(world, 3, "round-robin matches=2")
+    world.play_all(higher_wins)
+    world.settle()
+    assert ranks(world, season_id) == [(3, 1), (2, 2), (1, 3)]
+
+
+def test_a_bot_that_is_taken_out_leaves_its_place_to_the_next(world: World) -> None:
+    season_id = in_finals(world, 4, "round-robin matches=2 keep=2", "round-robin matches=2")
+    made = world.tick()
+    world.write(absence.disqualify, world.boss, season_id, 1, "it cheats")
+    world.play_left(made, lower_wins)
+    world.play_all(lower_wins)
+    world.settle()
+    first, second = stages(world)
+    assert field(world, second.id) == [2, 3]
+    assert first.state is second.state is ContestState.DONE
+    assert ranks(world, season_id) == [(2, 1), (3, 2), (4, 3)]
+
+
+def test_a_scheduler_that_dies_between_two_stages_leaves_nothing_half_done(world: World) -> None:
+    season_id = in_finals(world, 4, "round-robin keep=2", "knockout")
+    while len(made := world.tick()) > 0 and len(stages(world)) == 1:
+        jobs = [world.claimed(series_id) for series_id in made]
+        for job in jobs:
+            assert world.finish(job, lower_wins)
+
+        def dies(session: Session) -> None:
+            go_on(session, season_id)
+            raise ZeroDivisionError
+
+        world.refused(ZeroDivisionError, dies)
+    assert [row.state for row in stages(world)] == [ContestState.DONE, ContestState.RUNNING]
+    world.play(made, lower_wins)
+    world.play_all(lower_wins)
+    assert finals_places(world)[1] == 1

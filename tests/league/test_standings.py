@@ -1,5 +1,6 @@
 """A ranking is computed from the whole log, and only when the log has changed."""
 
+import json
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,14 @@ from deadheat.league import errors
 from deadheat.league.config import REFIT_SECONDS
 from deadheat.league.jobs import MatchJob, MatchOutcome
 from deadheat.league.ratings import RatingConfig
+from deadheat.league.ratings.log import read
 from deadheat.league.service.ground.steps import touch_log
 from deadheat.league.service.rankings import history, ranking
 from deadheat.league.service.rankings import standings as recount
 from deadheat.league.service.rankings.standings import leaderboard, newest_snapshot, refit, seasons_to_refit
 from deadheat.league.service.seasons.seasons import create_season
 from deadheat.league.states import JobState, Ranks
-from deadheat.league.tables import Match, Series
+from deadheat.league.tables import Match, Participant, Series
 from tests.league.outcomes import abandoned, forfeited, won
 from tests.league.world import World
 
@@ -200,3 +202,36 @@ def test_an_unknown_season_has_no_leaderboard(world: World) -> None:
     for look in (leaderboard, newest_snapshot):
         with pytest.raises(errors.NotFound):
             world.read(look, 99)
+
+
+def test_a_resubmission_starts_from_its_parents_rating_and_less_sure(world: World) -> None:
+    season_id = world.season(1, series_length=50, games_per_pair=50)
+    resubmit(world, season_id, *[2] * 30, *[1] * 20)
+    found = standings(world, season_id)
+    (new,) = (row for row in found["rows"] if row["version_id"] == 3)
+    (parent,) = found["unranked"]
+    assert (new["parent_id"], parent["parent_id"]) == (2, None)
+    assert new["elo"] == pytest.approx(parent["elo"])
+    assert new["se"] == pytest.approx((parent["se"] ** 2 + RatingConfig().version_sd_elo ** 2) ** 0.5, rel=0.02)
+    assert (new["rank_low"], new["rank_high"]) == (1, 2)
+
+
+def test_bots_with_equal_results_share_a_place(world: World) -> None:
+    season_id = world.season(2, series_length=2, games_per_pair=2)
+    play(world, 1, 2)
+    assert world.write(refit, season_id)
+    rows = world.ranking(season_id)
+    assert [(row["rank"], row["tied"], row["rank_low"], row["rank_high"]) for row in rows] == [(1, True, 1, 2)] * 2
+
+
+def test_the_log_of_a_season_is_that_of_its_lines(world: World) -> None:
+    """The log's players are the ids of versions, and its ranks are in order of seat."""
+    season_id = world.season(3, series_length=3, games_per_pair=3)
+    world.play_all()
+    log = world.read(ranking.season_log, season_id)
+    seats: dict[int, list[tuple[str, int]]] = {}
+    seated = select(Participant.match_id, Participant.version_id, Participant.rank).order_by(col(Participant.seat))
+    for match_id, version_id, rank in world.rows(seated):
+        seats.setdefault(match_id, []).append((str(version_id), rank or 0))
+    lines = [json.dumps({"players": [p for p, _ in row], "ranks": [r for _, r in row]}) for row in seats.values()]
+    assert (len(lines), read(line.encode() for line in lines).sha256) == (9, log.sha256)

@@ -7,7 +7,7 @@ from datetime import timedelta
 from sqlmodel import select
 
 from deadheat.league.database import now
-from deadheat.league.jobs import Failure, SeriesJob
+from deadheat.league.jobs import Failure, Host, SeriesJob
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.series.planning import Table, add_series
 from deadheat.league.service.series.turns import HEAD_STARTS, claim_next_series
@@ -205,3 +205,10 @@ def test_workers_that_ask_at_once_get_a_series_each(world: World) -> None:
         second = other.result()
     assert first is not None and second is not None
     assert {first.series_id, second.series_id} == {*planned_ids}
+
+
+def test_a_machine_that_may_not_judge_is_given_nothing(world: World) -> None:
+    world.season(2)
+    (series_id,) = planned(world, Precedence.ORDINARY)
+    world.host = Host("another", "never checked")
+    assert claim(world, series_id) is None

@@ -235,3 +235,15 @@ def test_a_message_about_nothing_builds_what_waits(world: World, nudged_id: int)
     (waiting,) = upload(world, world.author("ada"), 1)
     job = claim(world, nudged_id)
     assert job is not None and (job.version_id, job.attempt) == (waiting, 1)
+
+
+def test_a_bot_has_only_so_many_versions_a_day(limited: World) -> None:
+    owner, bot_id = limited.bot()
+    for _ in range(3):
+        limited.clock.turn(3600)
+        limited.upload(owner, bot_id)
+    with pytest.raises(errors.OverQuota, match="versions of one bot: the limit is 4 a day") as caught:
+        limited.upload(owner, bot_id)
+    assert caught.value.retry_after_seconds == 21 * 3600
+    _, other = limited.bot(owner=owner)  # another bot of the same owner has its own quota
+    assert other != bot_id

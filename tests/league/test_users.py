@@ -418,3 +418,21 @@ def test_a_team_has_one_bot_of_a_name(world: World) -> None:
 def test_a_name_is_taken_whatever_its_case(world: World) -> None:
     world.author("Ada")
     refused(errors.NameTaken, world.author, "aDA")
+
+
+def test_an_author_who_is_invited_joins_and_may_leave(world: World) -> None:
+    ada, bob = world.author("ada"), world.author("bob")
+    team_id = world.team(ada)
+    world.write(teams.invite_to_team, ada, team_id, "BOB")
+    assert (shown(world, team_id, bob).members, shown(world, team_id, bob).invited) == (("ada",), ("bob",))
+    world.write(teams.join_team, bob, team_id)
+    assert shown(world, team_id).members == ("ada", "bob")
+    world.write(teams.leave_team, bob, team_id, "bob")
+    assert shown(world, team_id).members == ("ada",)
+    assert ([found.id for found in world.read(teams.teams_of, ada)], world.read(teams.teams_of, bob)) == ([team_id], [])
+
+
+def test_two_teams_have_two_names(world: World) -> None:
+    ada = world.author("ada")
+    world.team(ada, name="Lovelace")
+    refused(errors.NameTaken, world.team, ada, name="LOVELACE")

@@ -6,8 +6,9 @@ from sqlmodel import select
 from deadheat.league.errors import BadSetting, NotAllowed, Unsettled, WrongState
 from deadheat.league.jobs import Failure, Host, SeriesJob
 from deadheat.league.records.rulings import VersionVoids
+from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.rankings import standings
-from deadheat.league.service.rulings.rulings import decide_match, held_matches, leave_match, void_match
+from deadheat.league.service.rulings.rulings import decide_match, held_matches, leave_match, rejudge_match, void_match
 from deadheat.league.service.series.carrying_out import claim_series, finish_series
 from deadheat.league.service.series.hosts import due_check, host_arrives, host_seen, record_check
 from deadheat.league.service.series.turns import turn_away_series
@@ -251,3 +252,35 @@ def test_only_the_newest_attempts_are_looked_at(world: World, monkeypatch: pytes
         session.add(Attempt(version_id=1, attempt=1, cause="played", finished_at=world.clock.now))
         session.flush()
         assert season_voids(session, world.boss, 1) == []
+
+
+def test_a_failure_of_the_whole_series_changes_the_dice_of_every_match_that_is_left(world: World) -> None:
+    job = begun(world)
+    assert world.write(finish_series, job, "w1", [won(job.matches[0])], Failure("engine", "it went away"))
+    world.write(record_check, world.host, {}, (), 0)
+    assert [match.attempt for match in world.claimed(job.series_id).matches] == [2, 2]
+    assert world.rows(ALL)[0].attempt == 1
+
+
+def test_played_again_it_is_another_match_with_dice_of_its_own(world: World) -> None:
+    again = world.write(rejudge_match, world.boss, held(world), "the machine was full")
+    job = world.claimed(world.enqueued())
+    assert [(match.match_id, match.attempt) for match in job.matches] == [(again, 1)]
+    assert job.matches[0].seed != world.rows(ALL)[0].seed
+    assert world.finish(job)
+    assert states(world) == ["abandoned", "done"]
+
+
+def test_left_unplayed_it_counts_for_nobody_and_the_reason_stands_in_the_audit_log(world: World) -> None:
+    match_id = held(world)
+    world.write(leave_match, world.boss, match_id, "nobody can tell")
+    assert states(world) == ["abandoned"]
+    left, was_held = world.read(audit_log, subject=f"match/{match_id}")
+    assert (left.action, was_held.action) == ("match-left", "match-held")
+    assert "nobody can tell" in left.data
+
+
+def test_versions_with_equal_shares_of_the_void_attempts_are_not_flagged() -> None:
+    shares = [Share(version, 1, 100, 5) for version in range(4)]
+    assert not any(found.flagged for found in excesses(shares))
+    assert [found.expected for found in excesses(shares)] == pytest.approx([5.0] * 4)

@@ -9,6 +9,7 @@ from sqlmodel import Session, col, delete, select
 from deadheat.league.jobs import Failure, Host, SeriesJob
 from deadheat.league.records.hosts import Worker
 from deadheat.league.service.bots import bots
+from deadheat.league.service.bots.bots import versions_of
 from deadheat.league.service.rulings.closing import set_role
 from deadheat.league.service.series import carrying_out, turns
 from deadheat.league.service.series import hosts as machines
@@ -392,3 +393,22 @@ def test_the_description_found_true_last_is_the_one_that_counts(world: World) ->
     found = world.write(bots.environment)
     assert found is not None
     assert (found.document, found.described_at) == (document("python"), START + timedelta(seconds=20))
+
+
+def test_an_unfit_machine_still_builds(world: World) -> None:
+    arrive(world, world.host, "Too much noise.")
+    owner, bot = world.bot()  # uploads and builds
+    assert [version.state for version in world.read(versions_of, owner, bot)] == ["ready"]
+
+
+def test_a_canary_without_an_end_has_the_machine_checked_but_not_condemned(world: World, series: int) -> None:
+    canary(world, world.host, voids=3, end=False)
+    assert claim(world, series, world.host) is not None
+    assert world.read(machines.due_check, world.host) is Fitness.FIT
+
+
+def test_series_and_voids_are_counted_by_machine(world: World, series: int) -> None:
+    job = claimed(world, series)
+    assert world.finish(job, [forfeited(match, 0) for match in job.matches])
+    found = info(world, world.host)
+    assert (found.series, found.voids) == (1, 2)

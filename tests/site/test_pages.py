@@ -332,3 +332,11 @@ def test_notes_of_ones_bot_stand_beside_the_move_and_nowhere_else(visit: Open, l
     assert keeps_out(page) == []
     for path in (f"/matches/{match_id}", f"/v1/matches/{match_id}/replay", f"/matches/{match_id}/embed"):
         assert "they bid low" not in league.site.client.get(path).text
+
+
+def test_the_leaderboard_is_searched_without_scripts(visit: Open) -> None:
+    page = visit("/seasons/1", java_script_enabled=False)
+    page.get_by_role("searchbox").fill("COUNTER")
+    page.get_by_role("button", name="Show").click()
+    expect(page.locator("#board table.board tbody tr")).to_have_count(1)
+    expect(page.locator("#board table.board tbody th")).to_contain_text("counter")

@@ -12,7 +12,7 @@ from sqlmodel import update
 from deadheat.api.pages.player import exhibition
 from deadheat.engine.core import TransportError
 from deadheat.engine.games.folder import bots_of
-from deadheat.games.betris_large.polyominoes import SIDE
+from deadheat.games.betris_large.polyominoes import PLACEMENTS, SIDE, bit
 from deadheat.games.yacht_auction.rules import CATEGORIES
 from deadheat.league.service.bots.bots import create_bot
 from deadheat.league.service.jobs import exhibitions
@@ -154,6 +154,30 @@ def moved(page: Page, move: Callable[[Page], None]) -> None:
 
 class Forms:
     """Moves where no script runs: by the fields of the form."""
+
+    @staticmethod
+    def blocks(page: Page) -> None:
+        """Place the block where it fits, or pass."""
+        if page.locator("input[name=block]").count():
+            page.locator("input[name=block]").first.check()
+            page.get_by_role("button", name="Bet").click()
+            return
+        cells = [(x, y) for x in range(1, SIDE + 1) for y in range(1, SIDE + 1)]
+        taken = page.locator("[name^=cell]:disabled").evaluate_all("found => found.map(cell => cell.name)")
+        filled = sum(bit(cell) for cell in cells if f"cell{cell[0]}{cell[1]}" in taken)
+        name = (page.locator("form.move p").filter(has_text="You have").inner_text()).split()[2].strip(":")
+        fitting = [mask for mask in sorted(PLACEMENTS[name]) if not mask & filled]
+        offered = page.locator("[data-fitting]")
+        if not offered.count():
+            expect(page.locator("form.move")).to_contain_text("it fits nowhere")
+            page.get_by_role("button", name="Pass").click()
+            return
+        legal = (offered.get_attribute("data-fitting") or "").split()
+        assert len(legal) == len(fitting), "all that is legal is offered"
+        for x, y in cells:
+            if bit((x, y)) & fitting[0]:
+                page.locator(f"[name=cell{x}{y}]").check()
+        page.get_by_role("button", name="Place", exact=True).click()
 
     @staticmethod
     def auction(page: Page) -> None:
@@ -536,3 +560,16 @@ def test_a_person_plays_against_a_bot_in_its_container(visit: Open, league: Leag
     finally:
         started.stop(60)
         sandbox.close()
+
+
+@pytest.mark.all
+@pytest.mark.parametrize(("game", "move"), [("yacht-auction", Forms.auction), ("betris-large", Forms.blocks)])
+def test_each_game_is_played_without_scripts(visit: Open, league: League, worker: Worker, game, move) -> None:
+    page = signed_in(visit("/", java_script_enabled=False), f"plain-{game}")
+    page = seated(page, opponent(league, game))
+    for _ in range(200):
+        page.locator("form.move button:visible, details.record").first.wait_for(timeout=PATIENCE_MS)
+        if page.locator("details.record").count():
+            break
+        move(page)
+    expect(page.locator("#told")).to_contain_text(re.compile(r"won|lost|draw"))

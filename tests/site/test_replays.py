@@ -458,3 +458,9 @@ def test_spectators_see_hands_only_when_they_are_revealed(visit: Open, league: L
     expect(page.locator("[data-part=where]")).to_contain_text("round 2")
     page.get_by_role("button", name="Back", exact=True).click()
     expect(page.locator(".liars .chair .die:not(.down)").first).to_be_visible()
+
+
+def test_the_server_verifies_on_request(visit: Open, league: League) -> None:
+    page = viewer(visit(f"/matches/{league.matches['betris-large']}"))
+    page.get_by_text("re-simulate now").click()
+    expect(page.locator("output")).to_contain_text("Verified: all 26 exchanges")

@@ -389,3 +389,25 @@ def test_a_match_that_always_fails_is_given_up_after_as_many_voids_as_one_of_bot
     found = info(world, exhibition_id)
     assert (found.state, found.cause) == (JobState.ABANDONED, "host-starved")
     assert found.voids == world.settings.match_attempts - 1, "the last one ended it"
+
+
+def test_who_resigns_has_lost(world: PlayingWorld) -> None:
+    person, exhibition_id = seated(world)
+
+    def leave(table: Table) -> bool:
+        if table.turn == 3:
+            world.write(exhibitions.resign, person, exhibition_id)
+        return table.turn < 3
+
+    played(world, person, exhibition_id, leave)
+    found = info(world, exhibition_id)
+    assert (found.ranks, found.fault) == ((1, 2), Fault.EXITED)
+    replay(GAMES[found.game], transcript(world, exhibition_id))
+
+
+def test_a_second_message_does_nothing(world: PlayingWorld) -> None:
+    person, exhibition_id = seated(world)
+    played(world, person, exhibition_id)
+    before = world.row(Exhibition, exhibition_id).model_dump()
+    play_exhibition(world.context, exhibition_id)
+    assert before["state"] is JobState.DONE and world.row(Exhibition, exhibition_id).model_dump() == before

@@ -20,7 +20,7 @@ from sqlmodel import delete
 from deadheat.cli.operator.doctor import _end_fitness
 from deadheat.league.config import HEARTBEAT_SECONDS
 from deadheat.league.jobs import Host
-from deadheat.league.service.series.hosts import DOUBT_SECONDS, RECHECK_SECONDS, record_check
+from deadheat.league.service.series.hosts import DOUBT_SECONDS, RECHECK_SECONDS, record_canary, record_check
 from deadheat.league.states import Fitness
 from deadheat.league.tables import WorkerHost
 from deadheat.sandbox.box import SandboxError
@@ -276,3 +276,14 @@ def test_in_containers_the_report_names_the_image(tmp_path: Path, monkeypatch: p
     assert "pressure" in found.report["facts"]["signals"] or "run-delay" in found.report["facts"]["signals"]
     world.context.sandbox.close()  # type: ignore[attr-defined]
     world.close()
+
+
+def test_a_canary_that_went_wrong_is_followed_by_a_thorough_check(world: PlayingWorld, monkeypatch) -> None:
+    asked = finds(monkeypatch, GOOD)
+    world.write(record_canary, world.host, 0, [{"told": "for the test"}], 0)
+    Keeper(world.context).look()
+    assert asked == []
+    world.clock.turn(RECHECK_SECONDS)
+    Keeper(world.context).look()
+    assert asked == [FULL_ROUNDS]
+    assert world.machine().judges

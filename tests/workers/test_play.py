@@ -37,9 +37,11 @@ from deadheat.league.service.series.hosts import record_check
 from deadheat.league.service.series.rules_played import rules_played
 from deadheat.league.service.views.timeouts import timeouts
 from deadheat.league.states import JobState, MatchState
+from deadheat.league.storage.schema import WORKER
 from deadheat.league.tables import Ending, LatencySummary, LiveMatch, Match, Participant
 from deadheat.sandbox.arena import Arena, Played
 from deadheat.sandbox.box import SandboxError
+from deadheat.sandbox.host.slots import Slots
 from deadheat.workers import holding, live, metrics, play, stopping
 from deadheat.workers.context import Context
 from deadheat.workers.live import Broadcast
@@ -468,3 +470,51 @@ def test_a_match_is_played_though_nobody_can_be_told(world: PlayingWorld, monkey
     play_series(world.context, world.queued())
     assert tried
     assert done(world)
+
+
+def fresh(world: PlayingWorld) -> Context:
+    """Make another worker's context."""
+    context = Context(world.settings)
+    context.__dict__["database"] = world.connect(WORKER)
+    return context
+
+
+def test_a_second_message_for_the_same_series_does_nothing(world: PlayingWorld) -> None:
+    series_id = world.queued(3)
+    play_series(world.context, series_id)
+    before = [match.transcript_sha256 for match in matches(world, series_id)]
+    play_series(world.context, series_id)
+    assert [match.transcript_sha256 for match in matches(world, series_id)] == before
+    assert world.series(series_id).attempt == 1
+
+
+def test_a_worker_that_was_given_up_changes_nothing_when_it_comes_back(world: PlayingWorld, monkeypatch) -> None:
+    series_id = world.queued(3)
+    store = play.store
+
+    def meanwhile_somebody_else(*arguments: Any) -> None:
+        monkeypatch.undo()
+        store(*arguments)
+        world.clock.turn(world.settings.lease_seconds + 1)
+        lost_ids(world)
+        other = fresh(world)
+        other.__dict__["slots"] = Slots(world.settings.data_dir / "another host's slots")
+        play_series(other, series_id)
+        other.database.close()
+
+    monkeypatch.setattr(play, "store", meanwhile_somebody_else)
+    play_series(world.context, series_id)
+    assert world.series(series_id).attempt == 2
+    assert_played_once(world, series_id)
+    assert world.causes(series_id) == ["lease-expired", "played", "played", "played"]
+
+
+def test_a_match_that_fails_twice_while_one_seat_is_to_answer_is_held(world: PlayingWorld, monkeypatch) -> None:
+    series_id = world.queued()
+    void(world, monkeypatch, 1, 2, seat=1)
+    play_series(world.context, series_id)
+    assert world.series(series_id).state is JobState.QUEUED
+    play_series(world.context, series_id)
+    (match,) = matches(world, series_id)
+    assert (match.state, match.rated, match.transcript_sha256) == (MatchState.HELD, False, None)
+    assert world.series(series_id).state is JobState.DONE and world.causes(series_id) == ["host-memory"] * 2

@@ -25,6 +25,7 @@ from deadheat.league.service.rankings import standings
 from deadheat.league.service.rankings.standings import newest_snapshot, refit, seasons_to_refit
 from deadheat.league.service.rulings.rulings import held_by_game
 from deadheat.league.service.seasons.seasons import season_progress
+from deadheat.league.service.series import carrying_out
 from deadheat.league.service.series.capacity import OPEN_SERIES
 from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.series.hosts import host_arrives, record_check
@@ -246,3 +247,14 @@ def test_what_was_played_is_what_more_is_asked_of(world: PlayingWorld, sent: lis
     monkeypatch.setattr(tasks, "ask_for_more", found.append)
     tasks.play(sent[-1])
     assert found == [sent[0]]
+
+
+def test_matches_of_a_series_whose_workers_all_die_are_held(world: PlayingWorld, sent: list[int]) -> None:
+    series_id = world.queued(3)
+    for attempt in range(carrying_out.SERIES_ATTEMPTS):
+        assert held(world) == 0 and world.claim(series_id, f"w{attempt}") is not None
+        world.clock.turn(world.settings.lease_seconds + 1)
+        tasks.sweep()
+    assert world.series(series_id).state is JobState.ABANDONED and held(world) == 3
+    tasks.sweep()
+    assert held(world) == 3
