@@ -88,15 +88,20 @@ def test_one_more_bot_comes_later_and_nothing_is_played_twice(bots: Path, tmp_pa
 def test_signals_end_in_order_and_the_rest_is_played_later(number: signal.Signals, bots: Path, tmp_path: Path) -> None:
     """SIGTERM goes to the whole group, as service managers and time limits send it: workers may end first. SIGKILL goes
     to a worker alone. A bot delays all but the first games by a second until the rest is played: too few games are
-    over before the signal, and no delay comes near READY's limit.
+    over before the signal, and no delay comes near READY's limit. It starts no process, whose waits for a processor
+    nobody here could tell from its own time.
     """
     slow, begun, go_on = tmp_path / "slow", tmp_path / "begun", tmp_path / "go-on"
-    slow.write_text(f"""#!/bin/sh
-echo >> {begun}
-if [ $(wc -l < {begun}) -gt 20 ]; then [ -e {go_on} ] || sleep 1; fi
-exec {bots}/quick
-""")
-    slow.chmod(0o755)
+    program = f"""
+#include <fcntl.h>
+#include <unistd.h>
+int main(void) {{
+    int begun = open("{begun}", O_WRONLY | O_CREAT | O_APPEND, 0600);
+    if (write(begun, "x", 1) == 1 && lseek(begun, 0, SEEK_END) > 20 && access("{go_on}", F_OK)) sleep(1);
+    return execl("{bots}/quick", "quick", NULL);
+}}
+"""
+    subprocess.run(["gcc", "-xc", "-", "-o", slow], input=program, text=True, check=True)
     folder, locks = tmp_path / "t", tmp_path / "locks"
     environment = {"PYTHONPATH": str(ROOT / "src"), "PATH": os.environ["PATH"], "DEADHEAT_LOCK_DIR": str(locks)}
     command = [sys.executable, "-m", "deadheat.cli.main", "tournament", GAME, str(slow), str(bots / "other")]
