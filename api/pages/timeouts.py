@@ -48,6 +48,9 @@ router = APIRouter()
 HEATS = (0.0, 0.001, 0.01, 0.1)
 """The shares at which the steps of the heat map's scale begin, besides that of none."""
 
+LEAST_PERCENT = 0.01
+"""The least share at the top of the chart: a healthy league's is far below one percent."""
+
 TITLES = {
     Span.MINUTE: N_("Late answers, last hour"),
     Span.HOUR: N_("Late answers, last 24 hours"),
@@ -86,7 +89,8 @@ def course(counted: Timeouts) -> Timeline:
     layers = [[100 * part / of for part in three] for three, of in zip(parts, whole, strict=True)]
     points = [(late.at, sum(three)) for late, three in zip(counted.course, layers, strict=True) if late.at]
     span, step, count = TIMES[counted.over][3]
-    return drawn(gettext(TITLES[span]), "%", points, points[-1][0], step * (count - 1), step, layers=layers)
+    title = gettext(TITLES[span])
+    return drawn(title, "%", points, points[-1][0], step * (count - 1), step, layers=layers, least=LEAST_PERCENT)
 
 
 def _page(shared: Services, season_id: int | None, over: Over) -> str:

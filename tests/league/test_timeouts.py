@@ -11,6 +11,7 @@ from sqlalchemy import Connection, event
 from sqlmodel import Session, delete, func, select
 
 from deadheat.api.pages.pictures.timelines import LATE_MS, timelines
+from deadheat.api.pages.timeouts import course
 from deadheat.engine.core import NS_PER_S
 from deadheat.league.causes import Cause
 from deadheat.league.database import now
@@ -353,3 +354,10 @@ def test_each_machine_has_its_chart_where_there_are_several() -> None:
         "Matches that ended on two, per minute",
     ]
     assert (charts[0].last, charts[-1].last) == (6, 3)
+
+
+def test_the_few_late_answers_of_a_healthy_league_fill_their_chart() -> None:
+    hours = [START + timedelta(hours=number) for number in range(24)]
+    counts = [Late(50_000, number % 4, None, None, 1, at=at) for number, at in enumerate(hours)]
+    chart = course(Timeouts(season_id=None, over=Over.DAY, commands=[], course=counts, machines=[], bots=[]))
+    assert [mark.label for mark in chart.upward] == ["0", "0.005", "0.01"] and chart.most == pytest.approx(0.008)

@@ -143,12 +143,13 @@ def drawn(
     step: timedelta,
     threshold: float | None = None,
     layers: Sequence[Sequence[float]] = (),
+    least: float = 1.0,
 ) -> Timeline:
     """Return the chart of values over a time of this `length`; between two of them that are more than a `step` apart,
-    nothing is known. `layers`: the parts of which each value is the sum.
+    nothing is known. `layers`: the parts of which each value is the sum. `least`: the scale reaches at least this.
     """
     values = [value for _, value in points]
-    ticks = list(nice(0.0, max(*values, threshold or 0.0, 1.0), 2))
+    ticks = list(nice(0.0, max(*values, threshold or 0.0, least), 2))
     top = max(ticks[-1], *values)
     begin, seconds = until - length, length.total_seconds()
     form = "%H:%M" if length <= timedelta(hours=24) else "%d %b"
