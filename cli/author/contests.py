@@ -274,7 +274,8 @@ def _head(contest: Contest) -> Iterator[str]:
 
 
 def _summary(contest: Contest | Evaluation) -> str:
-    head = f"{contest.name}, number {contest.number}: {contest.state}, round {_rounds(contest, ' of ')}."
+    number = "" if contest.stage else f", number {contest.number}"
+    head = f"{contest.name}{number}: {contest.state}, round {_rounds(contest, ' of ')}."
     return f"{head} {contest.reason}".strip()
 
 

@@ -59,9 +59,9 @@ class Contest(Played):
 
     @property
     def title(self) -> str:
-        """Its name and number, or who meets whom."""
+        """Its name, with the number of an evaluation, or who meets whom."""
         if not self.versions:
-            return f"{self.name} {self.number}"
+            return self.name if self.stage else f"{self.name} {self.number}"
         if len(self.versions) != 2:
             return f"{self.versions[0].bot} v{self.versions[0].version}"
         own, other = self.versions

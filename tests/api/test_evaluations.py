@@ -236,6 +236,7 @@ def test_a_knock_out_of_tables_shows_its_rounds_from_the_first_table_to_the_last
     assert [row["version_id"] for row in told["standings"]][:3] == [1, 3, 2]
     page = site.client.get("/contests/2").text
     assert "Final" in page and "Semifinals" in page and "Third place" not in page and "share of the opponents" in page
+    assert "<h1>Stage 2 <span" in page, "a stage has its own number, not one among the evaluations"
 
 
 def test_nobody_is_offered_to_cancel_a_stage(site: Site, boss: Browser, staged: int) -> None:

@@ -226,6 +226,12 @@ def result_bar(won: int, drawn: int, lost: int) -> Markup:
     return _bar("results", f'<path class="lost" d="M0 2h60"/>{parts}')
 
 
+def funnel_bar(players: int, first: int) -> Markup:
+    """Draw the players of a stage as the middle of a bar that represents those of the first one."""
+    width = max(1.0, 60 * players / first)
+    return _bar("results", f'<path class="won" d="M{30 - width / 2:.1f} 2h{width:.1f}"/>')
+
+
 def _bar(style: str, inside: str) -> Markup:
     return _svg(style, (60, 4), 'viewBox="0 0 60 4" aria-hidden="true"', inside)
 
@@ -236,4 +242,4 @@ def _svg(style: str, size: tuple[int, int], about: str, inside: str) -> Markup:
     return Markup(text)  # noqa: S704  figures, and an escaped label
 
 
-FILTERS = (interval, spark, used, percent, trend_line, fault_bar, result_bar)
+FILTERS = (interval, spark, used, percent, trend_line, fault_bar, result_bar, funnel_bar)
