@@ -23,7 +23,7 @@ from urllib.parse import urlencode
 import typer
 from rich.progress import track
 
-from deadheat.cli.console import cannot, err, fail
+from deadheat.cli.console import cannot, err, fail, note
 from deadheat.cli.organiser.season_file import Number
 from deadheat.cli.output import Output
 from deadheat.cli.rate import Row, rows
@@ -57,6 +57,8 @@ def archive(
     `season verify` checks it without the server. All archives of a closed season are identical, byte for byte. The
     audit log keeps the hash of an organiser's archive, and others are compared with it (exit code 1 if they differ).
     """
+    if client.season(season).published_at is None:
+        note(f"season {season} is not over. Its archive may contradict itself where matches end meanwhile.", "warning:")
     with tempfile.TemporaryDirectory(prefix="deadheat-archive-") as folder:
         recording = Recording(client, Path(folder))
         try:
