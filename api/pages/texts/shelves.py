@@ -1,0 +1,166 @@
+"""The shelves of the documentation: the one table of its pages. The site's contents, the order of pages, the indexes
+(/docs and docs/README.md), the search and the tests follow from it.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from deadheat.api.services import SITE
+from deadheat.engine.language import N_
+
+DOCS = SITE.parents[1] / "docs"
+PICTURES = "pictures"
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """Pages of one purpose. `folder` is below docs/ and in addresses; `pages` maps names to titles, in order."""
+
+    title: str
+    folder: str
+    pages: dict[str, str]
+
+    def addresses(self) -> list[str]:
+        """Return its pages as `PAGES` names them."""
+        return [f"{self.folder}/{name}" for name in self.pages]
+
+
+SHELVES = (
+    Shelf(
+        N_("Start"),
+        "start",
+        {
+            "author": N_("Your first bot"),
+            "player": N_("Your first match against a bot"),
+            "organiser": N_("Your first season"),
+            "operator": N_("Your first server"),
+            "contributor": N_("Your first change"),
+        },
+    ),
+    Shelf(
+        N_("How to write a bot"),
+        "how-to",
+        {
+            "local-kit": N_("Play and look at matches at home"),
+            "compare-versions": N_("Compare versions of a bot"),
+            "upload": N_("Upload a bot"),
+            "in-a-season": N_("Take part in a season"),
+            "inbox-and-appeals": N_("Read notices, doubt a match, leave"),
+            "train": N_("Train in Python"),
+            "use-in-ci": N_("Submit from CI or with curl"),
+            "play-in-the-browser": N_("Play against bots"),
+        },
+    ),
+    Shelf(
+        N_("How to run a season"),
+        "how-to",
+        {
+            "run-a-season": N_("Run a season"),
+            "divisions": N_("Use divisions"),
+            "panel": N_("Use a panel"),
+            "evaluations": N_("Hold evaluations"),
+            "stages": N_("Hold finals in stages"),
+            "forecast": N_("Forecast a season"),
+            "rule-on-results": N_("Rule on results"),
+            "sign-up": N_("Decide who may sign up"),
+        },
+    ),
+    Shelf(
+        N_("How to run a server"),
+        "how-to",
+        {
+            "install": N_("Install with Docker Compose"),
+            "install-by-hand": N_("Install by hand"),
+            "proxy": N_("Put a proxy in front"),
+            "scale": N_("Scale"),
+            "store": N_("Choose a store"),
+            "upgrade": N_("Upgrade"),
+            "back-up": N_("Back up and restore"),
+            "restore-to-a-moment": N_("Restore to any moment"),
+            "monitor": N_("Monitor"),
+            "alerts": N_("Act on alerts"),
+            "machines": N_("Prepare machines that judge"),
+            "gvisor": N_("Use gVisor"),
+            "abuse": N_("Stop abuse"),
+            "recover": N_("Recover from failures"),
+        },
+    ),
+    Shelf(
+        N_("How to change Deadheat"),
+        "how-to",
+        {"add-a-game": N_("Add a game"), "change-the-code": N_("Change the code")},
+    ),
+    Shelf(
+        N_("Reference"),
+        "reference",
+        {
+            "glossary": N_("Glossary"),
+            "verdicts": N_("Verdicts and their cures"),
+            "limits": N_("Time limits"),
+            "commands": N_("Commands"),
+            "python-client": N_("Python client"),
+            "season-file": N_("Season file"),
+            "settings": N_("Settings"),
+            "metrics": N_("Metrics"),
+            "data-export": N_("Data export"),
+            "audit-log": N_("Audit log"),
+        },
+    ),
+    Shelf(
+        N_("Why"),
+        "why",
+        {
+            "ratings": N_("How ratings are made"),
+            "matchmaking": N_("How matches are made"),
+            "own-time": N_("Own time"),
+            "security-model": N_("Security model"),
+            "walls-around-a-bot": N_("Walls around a bot"),
+            "covert-channels": N_("Covert channels"),
+            "architecture": N_("Architecture"),
+        },
+    ),
+)
+
+PAGES = {f"{shelf.folder}/{name}": title for shelf in SHELVES for name, title in shelf.pages.items()}
+"""Title by page, in the order of reading. A page is docs/PAGE.md, and /docs/PAGE on the site."""
+
+MOVED = {
+    "ratings": "why/ratings",
+    "matchmaking": "why/matchmaking",
+    "authors": "start/author",
+    "verdicts": "reference/verdicts",
+    "client": "reference/commands",
+    "training": "how-to/train",
+    "players": "how-to/play-in-the-browser",
+    "organisers": "start/organiser",
+    "operators": "start/operator",
+    "audit": "reference/audit-log",
+    "export": "reference/data-export",
+    "security": "why/security-model",
+    "adding-a-game": "how-to/add-a-game",
+    "architecture": "why/architecture",
+}
+"""Where a guide of earlier versions went: its name at /about/NAME, and the page that took its place."""
+
+
+def translation(page: str, reader: str) -> Path | None:
+    """Return the file of the page in the reader's language, if there is one besides the English one."""
+    path = DOCS / f"{page}.{reader}.md"
+    return path if path.is_file() else None
+
+
+@cache
+def source(page: str, reader: str = "en") -> str:
+    """Return the page's text in the reader's language, or in English."""
+    path = translation(page, reader) or DOCS / f"{page}.md"
+    if not path.exists():  # until all are written
+        return f"# {PAGES[page]}\n"
+    return path.read_text(encoding="utf-8")
+
+
+def neighbours(page: str) -> tuple[str | None, str | None]:
+    """Return the pages before and after this one; None at an end."""
+    order = list(PAGES)
+    at = order.index(page)
+    return (order[at - 1] if at else None), (order[at + 1] if at + 1 < len(order) else None)
