@@ -2,32 +2,89 @@
 
     python -m tests.docs.settings
 
-writes every setting from league/config.py to docs/operators.md and deploy/env.example, and from league/states.py a
-season's states to docs/export.md and the commands that lead to them to docs/client.md.
+writes every setting from league/config.py to docs/reference/settings.md and deploy/env.example, a season's states from
+league/states.py to docs/reference/data-export.md, every command's help to docs/reference/commands.md, and the table of
+all pages to docs/README.md.
 """
 
 import re
 from pathlib import Path
+from typing import Any
 
+from deadheat.api.pages.texts.shelves import SHELVES
+from deadheat.cli.main import PANELS
 from deadheat.league.config import Settings
-from deadheat.league.states import SEASON_STEPS, SeasonState
-from tests.cli.command import ROOT
+from deadheat.league.states import SeasonState
+from tests.cli.command import ROOT, verbs
 
-PAGE = ROOT / "docs" / "operators.md"
-EXPORT = ROOT / "docs" / "export.md"
-CLIENT = ROOT / "docs" / "client.md"
+DOCS = ROOT / "docs"
+PAGE = DOCS / "reference" / "settings.md"
+EXPORT = DOCS / "reference" / "data-export.md"
+COMMANDS = DOCS / "reference" / "commands.md"
+INDEX = DOCS / "README.md"
 EXAMPLE = ROOT / "deploy" / "env.example"
 HEAD = "| setting | default | what it is |\n|---|---|---|\n"
+EVERYWHERE = {"--server", "--token", "--json", "--help"}
+"""Options of many commands, which the page's text explains."""
+
+
+def index() -> str:
+    """Return the table of contents of docs/, as GitHub shows it."""
+    parts = []
+    for shelf in SHELVES:
+        pages = "".join(f"* [{title}]({shelf.folder}/{name}.md)\n" for name, title in shelf.pages.items())
+        parts.append(f"## {shelf.title}\n\n{pages}")
+    head = "# Documentation\n\nThe same pages are on every server, at `/docs`. [Decisions](decisions.md) say why things are as they are.\n\n"
+    return head + "\n".join(parts)
+
+
+def commands() -> str:
+    """Return every command with its help, grouped as `deadheat help all` groups them."""
+    known = dict(verbs())
+    parts = []
+    for panel, names in PANELS.items():
+        parts.append(f"## {panel}\n")
+        listed = [verb for name in names for verb in known if verb.split()[0] == name]
+        parts += [_command(verb, known[verb]) for verb in listed]
+    return "\n".join(parts)
+
+
+def _command(verb: str, command: Any) -> str:
+    usage, rows = ["deadheat", verb], []
+    for parameter in command.params:
+        is_option = parameter.param_type_name == "option"
+        if set(parameter.opts) & EVERYWHERE:
+            continue
+        value = parameter.metavar or parameter.opts[0].lstrip("-").upper().replace("_", "-")
+        words = value
+        if is_option:
+            names = [", ".join(parameter.opts), *parameter.secondary_opts]
+            words = "/".join(names) + (f" {value}" if parameter.metavar else "")
+        if parameter.required and is_option:
+            usage.append(words if parameter.secondary_opts else f"{parameter.opts[0]} {value}")
+        elif not is_option:
+            usage.append(value if parameter.required or value.startswith("[") else f"[{value}]")
+        rows.append(f"| `{_cell(words)}` | {_cell(parameter.help or '')} |\n")
+    table = f"\n| | |\n|---|---|\n{''.join(rows)}" if rows else ""
+    return f"### {verb}\n\n    {' '.join(usage)}\n\n{_paragraphs(command.help)}\n{table}"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", r"\|")
+
+
+def _paragraphs(text: str) -> str:
+    """Return a help's paragraphs; those that the terminal shows as they are (after a backspace) become code."""
+    shown = []
+    for part in text.strip().split("\n\n"):
+        before, mark, kept = part.partition("\b\n")
+        shown.append(part if not mark else f"{before}```\n{kept}\n```")
+    return "\n\n".join(shown)
 
 
 def states() -> str:
     """Return a season's states as the table of its export lists them."""
     return f"| `state` | {', '.join(f'`{state}`' for state in SeasonState)} |\n"
-
-
-def steps() -> str:
-    """Return the commands that move a season to another state, in their order."""
-    return ", ".join(f"`season {step.command}`" for step in SEASON_STEPS.values())
 
 
 def table() -> str:
@@ -63,5 +120,6 @@ def rewrite(page: Path, old: str, new: str) -> None:
 if __name__ == "__main__":
     rewrite(PAGE, re.escape(HEAD) + r"(\|.*\n)*", table())
     rewrite(EXPORT, r"\| `state` \| `scheduled`, `open`.*\n", states())
-    rewrite(CLIENT, r"`season open`.*`season close`", steps())
+    rewrite(COMMANDS, r"(?s)(?<=-->\n).*", "\n" + commands())
+    INDEX.write_text(index(), encoding="utf-8")
     EXAMPLE.write_text(example(EXAMPLE.read_text(encoding="utf-8")), encoding="utf-8")
