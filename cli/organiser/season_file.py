@@ -1,4 +1,4 @@
-"""A season as a file: `deadheat season apply`, `export` and `forecast`. What a file may say is in docs/reference/season-file.md.
+"""A season as a file: `deadheat season apply`, `export` and `forecast`. docs/reference/season-file.md has the format.
 
 The file is sent unchanged, and the server reads it. So all mistakes in it are reported at once, including those that
 only the league can see, and a command that is older than its server does not refuse what it does not know.

@@ -34,7 +34,7 @@ def index() -> str:
     for shelf in SHELVES:
         pages = "".join(f"* [{title}]({shelf.folder}/{name}.md)\n" for name, title in shelf.pages.items())
         parts.append(f"## {shelf.title}\n\n{pages}")
-    head = "# Documentation\n\nThe same pages are on every server, at `/docs`. [Decisions](decisions.md) say why things are as they are.\n\n"
+    head = "# Documentation\n\nEvery server shows these pages at `/docs`. [Decisions](decisions.md) are only here.\n\n"
     return head + "\n".join(parts)
 
 
