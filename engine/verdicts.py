@@ -1,4 +1,4 @@
-"""Explains why a seat lost or won: what each fault means and how to cure it (the table of docs/reference/verdicts.md), and
+"""Explains why a seat lost or won: what each fault means and how to cure it (as docs/reference/verdicts.md), and
 what a transcript shows about one seat. `deadheat explain` and the page of a match for its bots' owners say the same.
 """
 
