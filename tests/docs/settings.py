@@ -2,22 +2,34 @@
 
     python -m tests.docs.settings
 
-writes every setting from league/config.py to docs/operators.md and deploy/env.example, and from league/states.py a
-season's states to docs/export.md and the commands that lead to them to docs/client.md.
+writes every setting from league/config.py to docs/reference/settings.md and deploy/env.example, every metric to
+docs/reference/metrics.md, and from league/states.py a season's states to docs/export.md and the commands that lead to
+them to docs/client.md.
 """
 
 import re
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from prometheus_client.metrics import MetricWrapperBase
+from prometheus_client.metrics_core import Metric
+
+from deadheat.api import metrics as of_api
 from deadheat.league.config import Settings
 from deadheat.league.states import SEASON_STEPS, SeasonState
+from deadheat.workers import metrics as of_workers
+from tests.api.site import Site
 from tests.cli.command import ROOT
 
-PAGE = ROOT / "docs" / "operators.md"
+PAGE = ROOT / "docs" / "reference" / "settings.md"
+METRICS = ROOT / "docs" / "reference" / "metrics.md"
 EXPORT = ROOT / "docs" / "export.md"
 CLIENT = ROOT / "docs" / "client.md"
 EXAMPLE = ROOT / "deploy" / "env.example"
 HEAD = "| setting | default | what it is |\n|---|---|---|\n"
+METRICS_HEAD = "| metric | kind | labels | what it is |\n|---|---|---|---|\n"
 
 
 def states() -> str:
@@ -37,6 +49,29 @@ def table() -> str:
         default = "" if field.default in {None, ""} else f"`{field.default}`"
         rows.append(f"| `DEADHEAT_{name.upper()}` | {default} | {field.description} |\n")
     return HEAD + "".join(rows)
+
+
+def metrics() -> str:
+    """Return a table of all metrics: name, kind, labels and description."""
+    rows = {}
+    for metric, labels in _metrics():
+        name = f"{metric.name}_total" if metric.type == "counter" else metric.name
+        named = ", ".join(f"`{label}`" for label in labels)
+        rows[name] = f"| `{name}` | {metric.type} | {named} | {metric.documentation} |\n"
+    return METRICS_HEAD + "".join(row for _, row in sorted(rows.items()))
+
+
+def _metrics() -> Iterator[tuple[Metric, tuple[str, ...]]]:
+    for module in (of_workers, of_api):
+        for counted in vars(module).values():
+            if isinstance(counted, MetricWrapperBase):
+                (metric,) = counted.describe()
+                yield metric, counted._labelnames
+    with TemporaryDirectory() as folder, closing(Site(Path(folder))) as site:
+        (Path(folder) / "blobs").mkdir()
+        shared = site.app.state.services
+        for gauge in (*of_api._Database(shared).collect(), *of_api._Disk(shared).collect()):
+            yield gauge, getattr(gauge, "_labelnames", ())
 
 
 def example(text: str) -> str:
@@ -62,6 +97,7 @@ def rewrite(page: Path, old: str, new: str) -> None:
 
 if __name__ == "__main__":
     rewrite(PAGE, re.escape(HEAD) + r"(\|.*\n)*", table())
+    rewrite(METRICS, re.escape(METRICS_HEAD) + r"(\|.*\n)*", metrics())
     rewrite(EXPORT, r"\| `state` \| `scheduled`, `open`.*\n", states())
     rewrite(CLIENT, r"`season open`.*`season close`", steps())
     EXAMPLE.write_text(example(EXAMPLE.read_text(encoding="utf-8")), encoding="utf-8")
