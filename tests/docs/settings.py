@@ -2,28 +2,39 @@
 
     python -m tests.docs.settings
 
-writes every setting from league/config.py to docs/reference/settings.md and deploy/env.example, a season's states from
-league/states.py to docs/reference/data-export.md, every command's help to docs/reference/commands.md, and the table of
-all pages to docs/README.md.
+writes every setting from league/config.py to docs/reference/settings.md and deploy/env.example, every metric to
+docs/reference/metrics.md, a season's states from league/states.py to docs/reference/data-export.md, the help of every
+command to docs/reference/commands.md, and the table of all pages to docs/README.md.
 """
 
 import re
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from prometheus_client.metrics import MetricWrapperBase
+from prometheus_client.metrics_core import Metric
+
+from deadheat.api import metrics as of_api
 from deadheat.api.pages.texts.shelves import SHELVES
 from deadheat.cli.main import PANELS
 from deadheat.league.config import Settings
 from deadheat.league.states import SeasonState
+from deadheat.workers import metrics as of_workers
+from tests.api.site import Site
 from tests.cli.command import ROOT, verbs
 
 DOCS = ROOT / "docs"
 PAGE = DOCS / "reference" / "settings.md"
+METRICS = DOCS / "reference" / "metrics.md"
 EXPORT = DOCS / "reference" / "data-export.md"
 COMMANDS = DOCS / "reference" / "commands.md"
 INDEX = DOCS / "README.md"
 EXAMPLE = ROOT / "deploy" / "env.example"
 HEAD = "| setting | default | what it is |\n|---|---|---|\n"
+METRICS_HEAD = "| metric | kind | labels | what it is |\n|---|---|---|---|\n"
 EVERYWHERE = {"--server", "--token", "--json", "--help"}
 """Options of many commands, which the page's text explains."""
 
@@ -96,6 +107,29 @@ def table() -> str:
     return HEAD + "".join(rows)
 
 
+def metrics() -> str:
+    """Return a table of all metrics: name, kind, labels and description."""
+    rows = {}
+    for metric, labels in _metrics():
+        name = f"{metric.name}_total" if metric.type == "counter" else metric.name
+        named = ", ".join(f"`{label}`" for label in labels)
+        rows[name] = f"| `{name}` | {metric.type} | {named} | {metric.documentation} |\n"
+    return METRICS_HEAD + "".join(row for _, row in sorted(rows.items()))
+
+
+def _metrics() -> Iterator[tuple[Metric, tuple[str, ...]]]:
+    for module in (of_workers, of_api):
+        for counted in vars(module).values():
+            if isinstance(counted, MetricWrapperBase):
+                (metric,) = counted.describe()
+                yield metric, counted._labelnames
+    with TemporaryDirectory() as folder, closing(Site(Path(folder))) as site:
+        (Path(folder) / "blobs").mkdir()
+        shared = site.app.state.services
+        for gauge in (*of_api._Database(shared).collect(), *of_api._Disk(shared).collect()):
+            yield gauge, getattr(gauge, "_labelnames", ())
+
+
 def example(text: str) -> str:
     """Return an updated env.example: headings stay, and a new setting follows the one before it."""
     parts = text.rstrip("\n").split("\n\n")
@@ -119,6 +153,7 @@ def rewrite(page: Path, old: str, new: str) -> None:
 
 if __name__ == "__main__":
     rewrite(PAGE, re.escape(HEAD) + r"(\|.*\n)*", table())
+    rewrite(METRICS, re.escape(METRICS_HEAD) + r"(\|.*\n)*", metrics())
     rewrite(EXPORT, r"\| `state` \| `scheduled`, `open`.*\n", states())
     rewrite(COMMANDS, r"(?s)(?<=-->\n).*", "\n" + commands())
     INDEX.write_text(index(), encoding="utf-8")
