@@ -36,7 +36,7 @@ from tests.api.site import Site
 from tests.league.outcomes import abandoned, forfeited, won
 from tests.league.seasons import at_gate
 
-PAGE = Path(__file__).parents[2] / "docs" / "export.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "data-export.md"
 FORMULA = "=1+1"
 WIDE = "＝＋－＠"  # noqa: RUF001  these are meant
 

@@ -28,7 +28,9 @@ TAG = "check"
 """These tests have images of their own, beside those in use."""
 
 UP_SECONDS = 240
-(BASE_COPY,) = re.findall(r"exec postgres sh -c '(.*base/.*)'", (DEPLOY.parent / "docs" / "operators.md").read_text())
+(BASE_COPY,) = re.findall(
+    r"exec postgres sh -c '(.*base/.*)'", (DEPLOY.parent / "docs" / "how-to" / "restore-to-a-moment.md").read_text()
+)
 STOP_SECONDS = 55
 """More than the 45 s that docs/how-to/scale.md promises, and less than the 60 s after which compose kills."""
 

@@ -145,7 +145,10 @@ def test_every_folder_that_goes_into_an_image_is_there() -> None:
 
 def test_operators_are_told_where_each_file_goes_that_is_not_used_in_its_place() -> None:
     told = (
-        (DEPLOY.parent / "docs" / "operators.md").read_text().partition("## What goes where")[2].partition("\n## ")[0]
+        (DEPLOY.parent / "docs" / "how-to" / "install-by-hand.md")
+        .read_text()
+        .partition("## What goes where")[2]
+        .partition("\n## ")[0]
     )
     files = [
         f"deploy/{path.relative_to(DEPLOY)}" for name in ("nginx", "postgres") for path in (DEPLOY / name).iterdir()
