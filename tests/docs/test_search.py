@@ -22,7 +22,7 @@ LOOKED_FOR = {
     "sprt": "reference/glossary#sequential-test",
     "what is own time": "why/own-time",
     "why did I lose": "reference/verdicts",
-    "memory limit": "how-to/upload#where-your-bot-runs",
+    "memory limit": "how-to/upload#where-your-bot-runs-and-its-limits",
     "supported languages": "how-to/upload#choose-a-language",
     "backup": "how-to/back-up",
     "restore database": "how-to/restore-to-a-moment",

@@ -1,17 +1,60 @@
-"""The search over docs and rules."""
+"""The search over docs and rules.
+
+What is asked is reduced to the beginnings of its words, without words that are everywhere; each also stands for its
+synonyms. A section has a word where one of these begins a word of it. Sections with the most of the words come first,
+among these the ones with rare words in their titles and headings.
+"""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from math import log
 
 from markupsafe import Markup, escape
 
-from deadheat.api.pages.texts.markdown import anchor
+from deadheat.api.pages.texts.markdown import anchors
 from deadheat.api.pages.texts.shelves import PAGES, source
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import protocol_of
 from deadheat.engine.language import _, gettext, language
+
+EVERYWHERE = frozenset(
+    re.findall(
+        r"\w+",
+        "a about an and are as at be by can did do does for from get getting has have how i in is it make me my of on "
+        "or the this to what when where which who why will with you your",
+    )
+)
+"""Words that say little about what is looked for."""
+
+SYNONYMS = {
+    "actions": "ci",
+    "backup": "back.up",
+    "cheat": "covert",
+    "confidence": "uncertainty certainty",
+    "delete": "close leave",
+    "elo": "rating",
+    "environment": "setting",
+    "forgot": "reset",
+    "forgotten": "reset",
+    "github": "ci",
+    "kick": "ban",
+    "late": "timeout",
+    "learning": "train",
+    "librar": "library packages",
+    "los": "fault verdict",
+    "reinforcement": "train",
+    "sprt": "sequential",
+    "start": "quick first",
+    "tutorial": "quick",
+    "user": "account",
+    "variable": "setting",
+}
+"""What else stands for a word, or for its beginning: patterns of words' beginnings."""
+
+_FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_ENDING = re.compile(r"(?<=\w{3})(?:ies|ing|ed|es|s|e)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,23 +75,48 @@ class Hit:
     words: Markup
 
 
+IN_TITLE, IN_HEADING, MOST_COUNTED = 3, 5, 4
+"""What a word counts in a page's title and in a section's heading, and the most that it counts in the text."""
+
+
 def matching(wanted: str) -> list[Hit]:
-    """Return the sections with all the words, first those with the words in their headings."""
-    words = wanted.casefold().split()
+    """Return the sections with the most of the words, the likeliest first."""
+    patterns = [_pattern(word) for word in _words(wanted)]
+    sections = _sections(language())
+    counts = [[_count(pattern, section) for section in sections] for pattern in patterns]
+    rarity = [log(1 + len(sections) / (1 + sum(map(bool, row)))) for row in counts]
     hits = []
-    for section in _sections(language()):
-        heading, text = f"{section.page} {section.heading}".casefold(), section.text.casefold()
-        if all(word in heading or word in text for word in words):
-            hits.append((sum(word in heading for word in words), sum(map(text.count, words)), section))
-    hits.sort(key=lambda hit: hit[:2], reverse=True)
-    return [Hit(section, _around(section.text, words)) for _, _, section in hits]
+    for section, *row in zip(sections, *counts, strict=True):
+        found = sum(map(bool, row))
+        if found:
+            hits.append((found, sum(count * rare for count, rare in zip(row, rarity, strict=True)), section))
+    most = max((found for found, _, _ in hits), default=0)
+    hits = sorted((hit for hit in hits if hit[0] == most), key=lambda hit: hit[1], reverse=True)
+    marked = re.compile("|".join(pattern.pattern for pattern in patterns), re.IGNORECASE)
+    return [Hit(section, _around(section.text, marked)) for _, _, section in hits]
+
+
+def _words(wanted: str) -> list[str]:
+    words = re.findall(r"\w+", wanted.casefold())
+    return [word for word in words if word not in EVERYWHERE] or words
+
+
+def _pattern(word: str) -> re.Pattern[str]:
+    """Return what begins a word of a text with this word."""
+    begins = _ENDING.sub("", word)
+    others = {found for each in (word, begins) for found in SYNONYMS.get(each, "").split()}
+    return re.compile("|".join(rf"\b{each}" for each in (begins, *sorted(others))), re.IGNORECASE)
+
+
+def _count(pattern: re.Pattern[str], section: Section) -> int:
+    count = IN_TITLE * bool(pattern.search(section.page)) + IN_HEADING * bool(pattern.search(section.heading))
+    return count + min(MOST_COUNTED, len(pattern.findall(section.text)))
 
 
 AROUND_CHARACTERS = 90
 
 
-def _around(text: str, words: Sequence[str]) -> Markup:
-    pattern = re.compile("|".join(map(re.escape, words)), re.IGNORECASE)
+def _around(text: str, pattern: re.Pattern[str]) -> Markup:
     first = pattern.search(text)
     at = first.start() if first else 0
     part = text[text.rfind(" ", 0, max(0, at - AROUND_CHARACTERS)) + 1 : at + AROUND_CHARACTERS].rpartition(" ")[0]
@@ -72,9 +140,9 @@ def _sections(reader: str) -> tuple[Section, ...]:
 
 
 def _cut(page: str, address: str, prefix: str, text: str) -> Iterator[Section]:
-    for piece in re.split(r"^(?=#{1,4} )", text, flags=re.MULTILINE):
-        heading, _, body = piece.partition("\n")
-        heading = heading.lstrip("# ").replace("`", "")
+    text = _FENCED.sub(lambda block: block[0].replace("\n", "\n "), text)  # a "#" there begins no heading
+    pieces = [piece.partition("\n") for piece in re.split(r"^(?=#{1,4} )", text, flags=re.MULTILINE)[1:]]
+    headings = [piece[0].lstrip("# ") for piece in pieces]
+    for heading, name, (*_heading, body) in zip(headings, anchors(headings, prefix), pieces, strict=True):
         plain = " ".join(re.sub(r"\]\([^)]*\)|-{3,}|```\w*|[`*|\[]", " ", body).split())
-        if heading:
-            yield Section(page, heading, f"{address}#{prefix}{anchor(heading)}", plain)
+        yield Section(page, heading.replace("`", ""), f"{address}#{name}", plain)
