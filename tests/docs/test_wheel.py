@@ -52,6 +52,11 @@ def test_it_brings_little(installed: Path) -> None:
     assert len(found) - 1 <= MOST_DISTRIBUTIONS, found
 
 
+def test_it_brings_its_licence(installed: Path) -> None:
+    (licence,) = installed.glob("env/lib/*/site-packages/deadheat-*.dist-info/licenses/LICENSE")
+    assert licence.read_bytes() == (ROOT / "LICENSE").read_bytes()
+
+
 def test_the_authors_pages_can_be_followed_with_the_wheel_alone(installed: Path, league: dict[str, str]) -> None:
     user = ""
     if os.geteuid() == 0:
