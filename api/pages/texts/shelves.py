@@ -106,6 +106,8 @@ SHELVES = (
             "settings": N_("Settings"),
             "metrics": N_("Metrics"),
             "data-export": N_("Data export"),
+            "data-export-contests": N_("Data export: contests and standings"),
+            "data-export-matches": N_("Data export: matches"),
             "audit-log": N_("The audit log"),
         },
     ),
@@ -157,10 +159,7 @@ def translation(page: str, reader: str) -> Path | None:
 @cache
 def source(page: str, reader: str = "en") -> str:
     """Return the page's text in the reader's language, or in English."""
-    path = translation(page, reader) or DOCS / f"{page}.md"
-    if not path.exists():  # until all are written
-        return f"# {PAGES[page]}\n"
-    return path.read_text(encoding="utf-8")
+    return (translation(page, reader) or DOCS / f"{page}.md").read_text(encoding="utf-8")
 
 
 def neighbours(page: str) -> tuple[str | None, str | None]:
