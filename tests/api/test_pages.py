@@ -157,7 +157,13 @@ def test_what_people_should_know_has_a_page_that_the_index_leads_to(site: Site, 
     assert link in page(site, f"/docs/{name}").links
 
 
-OF_DEVELOPERS = {"how-to/change-the-code", "how-to/add-a-game", "why/architecture", "start/contributor"}
+OF_DEVELOPERS = {
+    "how-to/change-the-code",
+    "reference/commands",
+    "how-to/add-a-game",
+    "why/architecture",
+    "start/contributor",
+}
 """Pages for people who have the files."""
 
 

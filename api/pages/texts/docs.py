@@ -82,7 +82,7 @@ def page(shared: Shared, folder: str, name: str) -> str:
     parts = [(name, words) for name, (level, words) in zip(ids, headings(text), strict=True) if level == "h2"]
     body = rendered(text, f"docs/{folder}", titled=True, ids=ids)
     before, after = neighbours(wanted)
-    context = {"here": wanted, "before": before, "after": after, "reader": reader, "text": body, "parts": parts}
+    context = {"open": wanted, "before": before, "after": after, "reader": reader, "text": body, "parts": parts}
     return render(shared, "text.html", shelves=SHELVES, pages=PAGES, **context)
 
 

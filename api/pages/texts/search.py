@@ -1,8 +1,8 @@
 """The search over docs and rules.
 
 What is asked is reduced to the beginnings of its words, without words that are everywhere; each also stands for its
-synonyms. A section has a word where one of these begins a word of it. Sections with the most of the words come first,
-among these the ones with rare words in their titles and headings.
+synonyms. A section has a word where one of these begins a word of it. Those with the most of the words are found, and
+all numbers; first come the ones with rare words in their titles and headings.
 """
 
 import re
@@ -81,14 +81,16 @@ IN_TITLE, IN_HEADING, MOST_COUNTED = 3, 5, 4
 
 def matching(wanted: str) -> list[Hit]:
     """Return the sections with the most of the words, the likeliest first."""
-    patterns = [_pattern(word) for word in _words(wanted)]
+    words = _words(wanted)
+    patterns = [_pattern(word) for word in words]
     sections = _sections(language())
     counts = [[_count(pattern, section) for section in sections] for pattern in patterns]
     rarity = [log(1 + len(sections) / (1 + sum(map(bool, row)))) for row in counts]
     hits = []
+    numbers = [at for at, word in enumerate(words) if word.isdecimal()]
     for section, *row in zip(sections, *counts, strict=True):
         found = sum(map(bool, row))
-        if found:
+        if found and all(row[at] for at in numbers):
             hits.append((found, sum(count * rare for count, rare in zip(row, rarity, strict=True)), section))
     most = max((found for found, _, _ in hits), default=0)
     hits = sorted((hit for hit in hits if hit[0] == most), key=lambda hit: hit[1], reverse=True)
