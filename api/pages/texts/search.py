@@ -6,10 +6,12 @@ all numbers; first come the ones with rare words in their titles and headings.
 """
 
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from math import log
+from pathlib import Path
 
 from markupsafe import Markup, escape
 
@@ -19,39 +21,8 @@ from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import protocol_of
 from deadheat.engine.language import _, gettext, language
 
-EVERYWHERE = frozenset(
-    re.findall(
-        r"\w+",
-        "a about an and are as at be by can did do does for from get getting has have how i in is it make me my of on "
-        "or the this to what when where which who why will with you your",
-    )
-)
-"""Words that say little about what is looked for."""
-
-SYNONYMS = {
-    "actions": "ci",
-    "backup": "back.up",
-    "cheat": "covert",
-    "confidence": "uncertainty certainty",
-    "delete": "close leave",
-    "elo": "rating",
-    "environment": "setting",
-    "forgot": "reset",
-    "forgotten": "reset",
-    "github": "ci",
-    "kick": "ban",
-    "late": "timeout",
-    "learning": "train",
-    "librar": "library packages",
-    "los": "fault verdict",
-    "reinforcement": "train",
-    "sprt": "sequential",
-    "start": "quick first",
-    "tutorial": "quick",
-    "user": "account",
-    "variable": "setting",
-}
-"""What else stands for a word, or for its beginning: patterns of words' beginnings."""
+KNOWN = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+"""Words that are everywhere, and synonyms."""
 
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _ENDING = re.compile(r"(?<=\w{3})(?:ies|ing|ed|es|s|e)$")
@@ -100,13 +71,13 @@ def matching(wanted: str) -> list[Hit]:
 
 def _words(wanted: str) -> list[str]:
     words = re.findall(r"\w+", wanted.casefold())
-    return [word for word in words if word not in EVERYWHERE] or words
+    return [word for word in words if word not in KNOWN["everywhere"].split()] or words
 
 
 def _pattern(word: str) -> re.Pattern[str]:
     """Return what begins a word of a text with this word."""
     begins = _ENDING.sub("", word)
-    others = {found for each in (word, begins) for found in SYNONYMS.get(each, "").split()}
+    others = {found for each in (word, begins) for found in KNOWN["synonyms"].get(each, "").split()}
     return re.compile("|".join(rf"\b{each}" for each in (begins, *sorted(others))), re.IGNORECASE)
 
 
