@@ -16,6 +16,7 @@ from deadheat.engine.referee import MATCH_ATTEMPTS
 from deadheat.engine.verdicts import VERDICTS
 from deadheat.league.config import Settings
 from tests.cli.command import ROOT, verbs
+from tests.docs.diagrams import DRAWINGS, PICTURES
 from tests.docs.settings import COMMANDS, EXPORT, INDEX, METRICS, PAGE, commands, index, metrics, states, table
 
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), *(ROOT / "games").rglob("*.md"), ROOT / "README.md"])
@@ -99,6 +100,11 @@ def test_the_page_of_commands_knows_which_refusals_pass() -> None:
 )
 def test_a_page_repeats_what_the_code_says(page: Path, repeated: Callable[[], str]) -> None:
     assert repeated() in page.read_text(encoding="utf-8"), "python -m tests.docs.settings writes it anew"
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_a_diagram_shows_what_the_code_says(name: str) -> None:
+    assert (PICTURES / name).read_text(encoding="utf-8") == DRAWINGS[name](), "python -m tests.docs.diagrams draws it"
 
 
 TEMPLATES = ROOT / "dashboards" / "site" / "templates"
