@@ -86,7 +86,7 @@ def processes() -> str:
         arrow((355, 60), (443, 140)),
         arrow((475, 72), (345, 138)),
         arrow((520, 192), (520, 256)),
-        text(528, 228, "job’s number", "note", "start"),
+        text(528, 228, "number of a job", "note", "start"),
         arrow((445, 270), (345, 192)),
         text(372, 240, "results", "note", "end"),
         arrow((443, 290), (357, 290)),
@@ -99,7 +99,7 @@ def processes() -> str:
 def season() -> str:
     """Return a season's states from left to right, with every step that is allowed."""
     order = list(SeasonState)
-    place = {state: 75 + 160 * at for at, state in enumerate(order)}
+    place = {state: 66 + 156 * at for at, state in enumerate(order)}
     parts = [box(place[state], 90, 116, state.value) for state in order]
     for number, (before, after) in enumerate(_steps()):
         start, end = order.index(before), order.index(after)

@@ -75,6 +75,7 @@ def rendered(text: str, folder: str, *, titled: bool = False, prefix: str = "", 
     markdown = _parser()
     markdown.add_render_rule("table_open", _open_table)
     markdown.add_render_rule("table_close", lambda *_: "</table></div>\n")
+    markdown.add_render_rule("image", _picture)
     tokens = markdown.parse(_COMMENT.sub("", text))
     _name_tables(tokens)
     named = iter(ids or anchors([words for _, words in headings(text)], prefix))
@@ -113,6 +114,13 @@ def _name_tables(tokens: Sequence[Token]) -> None:
 def _open_table(_: object, tokens: Sequence[Token], index: int, *__: object) -> str:
     label = escapeHtml(str(tokens[index].attrGet("aria-label")))
     return f'<div class="scroll" tabindex="0" role="region" aria-label="{label}"><table>\n'
+
+
+def _picture(_: object, tokens: Sequence[Token], index: int, *__: object) -> str:
+    """Return a picture that scrolls where it does not fit: made smaller, its words could not be read."""
+    words = escapeHtml(tokens[index].content)
+    picture = f'<img src="{escapeHtml(str(tokens[index].attrGet("src")))}" alt="{words}">'
+    return f'<span class="picture" tabindex="0" role="region" aria-label="{words}">{picture}</span>'
 
 
 def _linked(tokens: Sequence[Token], address_of: Callable[[str], str | None]) -> list[Token]:
