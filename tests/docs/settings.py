@@ -18,7 +18,7 @@ from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.metrics_core import Metric
 
 from deadheat.api import metrics as of_api
-from deadheat.api.pages.texts.shelves import SHELVES
+from deadheat.api.pages.texts.shelves import PAGES, SHELVES
 from deadheat.cli.main import PANELS
 from deadheat.league.config import Settings
 from deadheat.league.states import SeasonState
@@ -43,7 +43,7 @@ def index() -> str:
     """Return the table of contents of docs/, as GitHub shows it."""
     parts = []
     for shelf in SHELVES:
-        pages = "".join(f"* [{title}]({shelf.folder}/{name}.md)\n" for name, title in shelf.pages.items())
+        pages = "".join(f"* [{PAGES[page]}]({page}.md)\n" for page in shelf.pages)
         parts.append(f"## {shelf.title}\n\n{pages}")
     head = "# Documentation\n\nEvery server shows these pages at `/docs`. [Decisions](decisions.md) are only here.\n\n"
     return head + "\n".join(parts)

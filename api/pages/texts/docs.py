@@ -59,7 +59,8 @@ def index(shared: Shared) -> str:
     newest = shared.read(seasons, limit=LOOKED_AT)
     season = next((each for each in newest if each.state is SeasonState.OPEN and each.game in GAMES), None)
     game = next(iter(GAMES)) if season is None else season.game
-    return render(shared, "docs.html", shelves=SHELVES, games=list(GAMES.values()), game=game, season=season)
+    shown = {"games": list(GAMES.values()), "game": game, "season": season}
+    return render(shared, "docs.html", shelves=SHELVES, pages=PAGES, **shown)
 
 
 @router.get("/docs/api")
@@ -108,7 +109,7 @@ def search(shared: Shared, q: Annotated[str, Query(max_length=64)] = "") -> str:
             bots, count = bots_named(session, wanted, limit=MOST_FOUND)
             people = users_beginning(session, wanted, MOST_FOUND)
             numbered = list(_numbered(session, wanted))
-    pages = matching(wanted)[:MOST_FOUND] if wanted else []
+    pages = matching(wanted, MOST_FOUND) if wanted else []
     return render(shared, "search.html", q=q, pages=pages, bots=bots, bot_count=count, people=people, numbered=numbered)
 
 

@@ -36,6 +36,8 @@ class Section:
     heading: str
     address: str
     text: str
+    folded: tuple[str, str, str]
+    """The page's title, the heading and the text, for comparisons."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +48,14 @@ class Hit:
     words: Markup
 
 
+MOST_WORDS = 8
 IN_TITLE, IN_HEADING, MOST_COUNTED = 3, 5, 4
 """What a word counts in a page's title and in a section's heading, and the most that it counts in the text."""
 
 
-def matching(wanted: str) -> list[Hit]:
-    """Return the sections with the most of the words, the likeliest first."""
-    words = _words(wanted)
+def matching(wanted: str, most_hits: int = 20) -> list[Hit]:
+    """Return the likeliest of the sections with the most of the words, in order."""
+    words = _words(wanted)[:MOST_WORDS]
     patterns = [_pattern(word) for word in words]
     sections = _sections(language())
     counts = [[_count(pattern, section) for section in sections] for pattern in patterns]
@@ -66,7 +69,7 @@ def matching(wanted: str) -> list[Hit]:
     most = max((found for found, _, _ in hits), default=0)
     hits = sorted((hit for hit in hits if hit[0] == most), key=lambda hit: hit[1], reverse=True)
     marked = re.compile("|".join(pattern.pattern for pattern in patterns), re.IGNORECASE)
-    return [Hit(section, _around(section.text, marked)) for _, _, section in hits]
+    return [Hit(section, _around(section.text, marked)) for _, _, section in hits[:most_hits]]
 
 
 def _words(wanted: str) -> list[str]:
@@ -78,12 +81,13 @@ def _pattern(word: str) -> re.Pattern[str]:
     """Return what begins a word of a text with this word."""
     begins = _ENDING.sub("", word)
     others = {found for each in (word, begins) for found in KNOWN["synonyms"].get(each, "").split()}
-    return re.compile("|".join(rf"\b{each}" for each in (begins, *sorted(others))), re.IGNORECASE)
+    return re.compile("|".join(rf"\b{each}" for each in (begins, *sorted(others))))
 
 
 def _count(pattern: re.Pattern[str], section: Section) -> int:
-    count = IN_TITLE * bool(pattern.search(section.page)) + IN_HEADING * bool(pattern.search(section.heading))
-    return count + min(MOST_COUNTED, len(pattern.findall(section.text)))
+    title, heading, text = section.folded
+    count = IN_TITLE * bool(pattern.search(title)) + IN_HEADING * bool(pattern.search(heading))
+    return count + min(MOST_COUNTED, len(pattern.findall(text)))
 
 
 AROUND_CHARACTERS = 90
@@ -117,5 +121,8 @@ def _cut(page: str, address: str, prefix: str, text: str) -> Iterator[Section]:
     pieces = [piece.partition("\n") for piece in re.split(r"^(?=#{1,4} )", text, flags=re.MULTILINE)[1:]]
     headings = [piece[0].lstrip("# ") for piece in pieces]
     for heading, name, (*_heading, body) in zip(headings, anchors(headings, prefix), pieces, strict=True):
-        plain = " ".join(re.sub(r"\]\([^)]*\)|-{3,}|```\w*|[`*|\[]", " ", body).split())
-        yield Section(page, heading.replace("`", ""), f"{address}#{name}", plain)
+        words = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", body)
+        plain = " ".join(re.sub(r"-{3,}|```\w*|[`*|]", " ", words).split())
+        title = heading.replace("`", "")
+        folded = (page.casefold(), title.casefold(), plain.casefold())
+        yield Section(page, title, f"{address}#{name}", plain, folded)
