@@ -120,7 +120,7 @@ def _picture(_: object, tokens: Sequence[Token], index: int, *__: object) -> str
     """Return a picture that scrolls where it does not fit: made smaller, its words could not be read."""
     words = escapeHtml(tokens[index].content)
     picture = f'<img src="{escapeHtml(str(tokens[index].attrGet("src")))}" alt="{words}">'
-    return f'<span class="picture" tabindex="0" role="region" aria-label="{words}">{picture}</span>'
+    return f'<span class="drawing" tabindex="0" role="region" aria-label="{words}">{picture}</span>'
 
 
 def _linked(tokens: Sequence[Token], address_of: Callable[[str], str | None]) -> list[Token]:
