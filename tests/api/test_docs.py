@@ -20,6 +20,7 @@ from deadheat.api.pages.texts.shelves import MOVED, PAGES, PICTURES, neighbours,
 from deadheat.engine.games.folder import folders, web_address
 from deadheat.league.service.bots.bots import record_environment
 from deadheat.league.service.rankings.standings import refit
+from deadheat.league.service.seasons.seasons import create_season
 from deadheat.league.tables import Channel
 from tests.api.browser import Browser
 from tests.api.site import PASSWORD, Site
@@ -53,6 +54,12 @@ def test_a_search_finds_seasons_and_matches_by_number(played: Played) -> None:
         assert found in page(played.site, f"/search?q={asked}").links
     assert season not in page(played.site, f"/search?q=match {played.season}").links
     assert "Nothing matches." in page(played.site, "/search?q=season 77777").text
+
+
+def test_a_search_finds_seasons_by_name(site: Site) -> None:
+    season = site.world.write(create_season, site.world.boss, game=GAME, name="Winter of the Yacht").id
+    for asked, there in (("winter", True), ("the YACHT", True), ("summer", False)):
+        assert (f"/seasons/{season}" in page(site, f"/search?q={asked}").links) is there
 
 
 @pytest.mark.parametrize("asked", ["qqxyzzy", "<script>alert(77777)</script>"])
@@ -169,7 +176,7 @@ def shown(site: Site, name: str) -> str:
 
 
 def test_pages_lead_to_their_neighbours_and_show_where_they_stand(site: Site) -> None:
-    before = None
+    before, text = None, ""
     for name in PAGES:
         text = site.client.get(f"/docs/{name}").text
         assert neighbours(name)[0] == before

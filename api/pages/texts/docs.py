@@ -39,7 +39,7 @@ from deadheat.league.states import SeasonState
 router = APIRouter()
 
 LOOKED_AT = 24
-"""The number of newest seasons among which the index looks for an open one."""
+"""Among so many newest seasons the index looks for an open one, and the search for a name."""
 
 MOST_FOUND = 20
 REFERENCE_POLICY = POLICY.format(framed_by="'none'").replace("img-src 'self'", "img-src 'self' data:")
@@ -98,7 +98,7 @@ def moved(name: str) -> Response:
 @router.get("/search")
 @everyones
 def search(shared: Shared, q: Annotated[str, Query(max_length=64)] = "") -> str:
-    """Search pages, rules, bots, people, and numbers of seasons and matches."""
+    """Search pages, rules, bots, people, the newest seasons, and numbers of seasons and matches."""
     wanted = q.strip()
     bots: list[Bot] = []
     people: list[str] = []
@@ -108,7 +108,8 @@ def search(shared: Shared, q: Annotated[str, Query(max_length=64)] = "") -> str:
         with shared.db.reading() as session:
             bots, count = bots_named(session, wanted, limit=MOST_FOUND)
             people = users_beginning(session, wanted, MOST_FOUND)
-            numbered = list(_numbered(session, wanted))
+            named = [each for each in seasons(session, LOOKED_AT) if wanted.casefold() in each.name.casefold()]
+            numbered = [*_numbered(session, wanted), *((f"/seasons/{each.id}", each.name) for each in named)]
     pages = matching(wanted, MOST_FOUND) if wanted else []
     return render(shared, "search.html", q=q, pages=pages, bots=bots, bot_count=count, people=people, numbered=numbered)
 
