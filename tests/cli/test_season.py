@@ -319,15 +319,17 @@ def at_server(site: Site, server: str, monkeypatch: pytest.MonkeyPatch, tmp_path
 def test_the_commands_of_the_quick_start_run_a_season(at_server: Site) -> None:
     authors = [at_server.world.author(name) for name in ("ada", "barbara")]
     bots = [at_server.world.bot(f"{owner.name}-bot", owner=owner)[1] for owner in authors]
+    told = ""
     for words in commands(QUICK_START):
         done = invoke(*words)
         assert done.returncode == 0, (words, done.stderr)
+        told = done.stdout
         if words[1] == "open":
             for owner, bot_id in zip(authors, bots, strict=True):
                 at_server.world.write(enter, owner, int(words[2]), bot_id)
         for _ in range(5):
             at_server.world.settle()
-    assert "closed, standings published" in done.stdout
+    assert "closed, standings published" in told
 
 
 def test_the_commands_of_the_pages_run_a_season(at_server: Site) -> None:
