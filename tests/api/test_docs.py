@@ -254,6 +254,8 @@ def test_the_rules_are_in_the_readers_language_and_so_are_their_results(site: Si
     assert 'id="rules-주고받는-줄"' in site.client.get("/games/yacht-auction", headers=KOREAN).text
     found = site.client.get("/search?q=시간 은행", headers=KOREAN).text
     assert "/games/betris-large#rules-시계" in found
+    assert "/docs/reference/verdicts#void-attempts" in site.client.get("/search?q=무효가 된", headers=KOREAN).text
+    assert 'id="void-attempts"' in site.client.get("/docs/reference/verdicts", headers=KOREAN).text
     assert "/games/betris-large#rules-the-clock" in site.client.get("/search?q=a bank of 10 seconds").text
 
 

@@ -8,7 +8,7 @@ all numbers; first come the ones with rare words in their titles and headings.
 import re
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from math import log
 from pathlib import Path
@@ -107,13 +107,23 @@ def _around(text: str, pattern: re.Pattern[str]) -> Markup:
 @cache
 def _sections(reader: str) -> tuple[Section, ...]:
     """Return all texts, divided at their headings, once for each language."""
-    pages = [(gettext(title), f"/docs/{page}", "", source(page)) for page, title in PAGES.items()]
+    found = [section for page, title in PAGES.items() for section in _of_page(page, gettext(title), reader)]
     for name, game in GAMES.items():
         path = protocol_of(name, reader)
         if path is not None:
             title = _("Rules of %(game)s", game=gettext(game.title))
-            pages.append((title, f"/games/{name}", "rules-", path.read_text(encoding="utf-8")))
-    return tuple(part for page in pages for part in _cut(*page))
+            found += _cut(title, f"/games/{name}", "rules-", path.read_text(encoding="utf-8"))
+    return tuple(found)
+
+
+def _of_page(page: str, title: str, reader: str) -> Iterator[Section]:
+    """Yield a page's sections in the reader's language, with the addresses of the English ones."""
+    for english, shown in zip(
+        _cut(title, f"/docs/{page}", "", source(page)),
+        _cut(title, f"/docs/{page}", "", source(page, reader)),
+        strict=True,
+    ):
+        yield replace(shown, address=english.address)
 
 
 def _cut(page: str, address: str, prefix: str, text: str) -> Iterator[Section]:
