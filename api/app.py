@@ -143,6 +143,7 @@ def create_app(
     # Add the finished routes: `include_router` would build each again in every process.
     app.router.routes += ROUTES
     app.mount("/static/reference", docs.assets)
+    app.mount("/static/docs", docs.pictures)
     app.mount("/static/games", GameFiles())
     app.mount("/static", Files(directory=SITE / "static"), name="static")
     errors.install(app)

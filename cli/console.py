@@ -41,7 +41,7 @@ err = _Harmless(stderr=True, highlight=False, emoji=False)
 ROOT = Path(__file__).resolve().parent.parent
 
 REFUSED, USAGE, NO_ANSWER, INTERRUPTED = 1, 2, 3, 130
-"""Exit codes (docs/client.md); 130 is the shell's code for a command that Ctrl-C stopped."""
+"""Exit codes (docs/reference/commands.md); 130 is the shell's code for a command that Ctrl-C stopped."""
 
 AGAIN_SECONDS = 0.02
 """The pause before an ignored Ctrl-C is raised again."""

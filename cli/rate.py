@@ -145,7 +145,7 @@ MOST_SD_ELO = 10_000.0
 NAME_WIDTH = 28
 
 UNITS = Path("/etc/deadheat/env")
-"""The settings of a deployment as systemd units (docs/operators.md), which a shell does not have by itself."""
+"""The settings of a deployment as systemd units (docs/reference/settings.md), which a shell does not have by itself."""
 
 File = Annotated[Path | None, typer.Argument(help="Games, one JSON object per line; - is standard input.")]
 PriorSd = Annotated[

@@ -142,7 +142,7 @@ class Measured:
 
 
 class Game(Protocol):
-    """The rules of one game; see docs/adding-a-game.md."""
+    """The rules of one game; see docs/how-to/add-a-game.md."""
 
     name: str
     title: str

@@ -1,5 +1,5 @@
-"""Explains why a seat lost or won: what each fault means and how to cure it (the table of docs/authors.md), and what a
-transcript shows about one seat. `deadheat explain` and the page of a match for its bots' owners say the same.
+"""Explains why a seat lost or won: what each fault means and how to cure it (as docs/reference/verdicts.md), and
+what a transcript shows about one seat. `deadheat explain` and the page of a match for its bots' owners say the same.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

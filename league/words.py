@@ -127,7 +127,7 @@ class NoticeKind(StrEnum):
 
 
 class Exported(StrEnum):
-    """The tables of a season that can be exported (docs/export.md)."""
+    """The tables of a season that can be exported (docs/reference/data-export.md)."""
 
     SEASON = "season"
     DIVISIONS = "divisions"

@@ -65,7 +65,7 @@ COPY_SECONDS = 20.0
 LOOK_SECONDS = 0.1
 CONFLICT = 409
 
-_HOW = "docs/operators.md says what a machine must allow"
+_HOW = "docs/how-to/machines.md says what a machine must allow"
 _numbers = itertools.count(1)
 
 

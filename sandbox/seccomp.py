@@ -1,7 +1,7 @@
 """The system calls that a bot may make: our own list, stricter than any engine's default.
 
 Calls that are not named here do not exist for a bot (ENOSYS, so that runtimes fall back to older calls; engines before
-23.0 do not support this and return EPERM), and dangerous calls are refused (EPERM). docs/security.md and
+23.0 do not support this and return EPERM), and dangerous calls are refused (EPERM). docs/why/walls-around-a-bot.md and
 docs/decisions/sandbox.md say what was done with some of them. Left out on purpose:
 
 * ways out and ways in: namespaces, mounts, chroot, ptrace and reading other processes' memory, kernel modules, kexec,

@@ -103,7 +103,7 @@ def _log_to_stderr(**_: Any) -> None:
 
 @celeryd_init.connect
 def _root_is_no_mistake(**_: Any) -> None:
-    # A worker that confines bots must be root (see docs/operators.md), and Celery warns of it at every start.
+    # A worker that confines bots must be root (see docs/how-to/machines.md), and Celery warns of it at every start.
     warnings.filterwarnings("ignore", category=SecurityWarning)
 
 

@@ -27,7 +27,7 @@ from deadheat import __version__
 from deadheat.api.deps import Shared
 from deadheat.api.edge.caching import NOWHERE
 from deadheat.api.pages.render import everyones, game_title, render
-from deadheat.api.pages.texts.docs import rendered
+from deadheat.api.pages.texts.markdown import OF_GAMES, rendered
 from deadheat.api.services import SITE
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import bots_of, house_bots, protocol_of
@@ -96,7 +96,7 @@ def kit(name: str, kit: str) -> Response:
 def rules(name: str, reader: str) -> Markup | None:
     """Return the game's page for bot authors, in the reader's language or in English; None if it has none."""
     path = protocol_of(name, reader)
-    return rendered(path.read_text(encoding="utf-8"), prefix="rules-") if path is not None else None
+    return rendered(path.read_text(encoding="utf-8"), OF_GAMES, prefix="rules-") if path is not None else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ def export(
         int | None, Query(ge=1, le=MAX_ID, description="Only this bot's matches, with everybody who played in them.")
     ] = None,
 ) -> Response:
-    """Export everything public about a season, one table at a time; docs/export.md explains each column."""
+    """Export everything public about a season, one table at a time (docs/reference/data-export.md)."""
     scope = Scope(season_id, bot)
     first, after = shared.read(export_page, scope, table)
     pages = _pages(shared, scope, table, first, after)

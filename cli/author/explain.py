@@ -127,7 +127,7 @@ def _text(
 
 
 def explained(file: Path, transcript: Transcript, seat: Seat, exchanges: int, reason: str | None) -> Mapping[str, Any]:
-    """Return the explanation as JSON (fields: docs/client.md). `reason` says why the transcript is not verified."""
+    """Return the explanation as JSON (docs/reference/commands.md). `reason` says why the transcript is not verified."""
     result, fault = transcript.result, transcript.result.faults.get(seat)
     prompt = transcript.last_prompt(seat) if fault is not None else None
     return {

@@ -61,7 +61,7 @@ def export(
     as_csv: Annotated[bool, typer.Option("--csv", help="Write CSV instead of JSON Lines.")] = False,
     server: Server = "",
 ) -> None:
-    """Export everything public about a season, table by table, as JSON Lines or CSV (docs/export.md)."""
+    """Export everything public about a season, table by table, as JSON Lines or CSV (docs/reference/data-export.md)."""
     with visit(server) as client:
         pieces = client.export(season, table.value, "csv" if as_csv else "jsonl")
         content = chain((next(pieces, b""),), pieces)  # a refusal arrives before the file is created

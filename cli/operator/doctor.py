@@ -56,7 +56,7 @@ def check_engine(settings: Settings) -> Iterator[Finding]:
         try:
             sandbox.prove()
         except SandboxError as error:
-            cure = "docs/operators.md, What a machine must allow, has the settings"
+            cure = "docs/how-to/machines.md, What a machine must allow, has the settings"
             if NO_PARSER in error.detail:
                 cure = NO_PARSER_CURE
             yield Finding("rooms", Verdict.WRONG, f"{error.detail[:1].upper()}{error.detail[1:]}.", cure)
@@ -194,7 +194,9 @@ def check_database(settings: Settings) -> Iterator[Finding]:
             may = connection.execute(text(TOO_MUCH)).scalar() if server else None
         took_ms = (time.monotonic() - began_at) * 1000
         if may:
-            cure = "create the roles as in docs/operators.md, and name this process's own in DEADHEAT_DATABASE_URL"
+            cure = (
+                "create the roles of docs/how-to/install-by-hand.md; name this process's own in DEADHEAT_DATABASE_URL"
+            )
             yield Finding(about, Verdict.REMARK, f"Whoever takes over this process can {may}.", cure)
         kind = "PostgreSQL" if server else "SQLite"
         schema = revision(database.engine)

@@ -1,4 +1,4 @@
-"""A season as a file: `deadheat season apply`, `export` and `forecast`. What a file may say is in docs/organisers.md.
+"""A season as a file: `deadheat season apply`, `export` and `forecast`. docs/reference/season-file.md has the format.
 
 The file is sent unchanged, and the server reads it. So all mistakes in it are reported at once, including those that
 only the league can see, and a command that is older than its server does not refuse what it does not know.
@@ -27,7 +27,9 @@ Expected = Annotated[int, typer.Option(help="How many bots the forecast assumes;
 
 def apply(
     client: Client,
-    file: Annotated[Path, typer.Argument(help="The season's file (docs/organisers.md); -: stdin.", allow_dash=True)],
+    file: Annotated[
+        Path, typer.Argument(help="The season's file (docs/reference/season-file.md); -: stdin.", allow_dash=True)
+    ],
     season: Annotated[int, typer.Option(help="Change this season; 0: create one.", min=0)] = 0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Apply it without asking.")] = False,

@@ -4,8 +4,8 @@ Server and token come from the option, else the environment (DEADHEAT_SERVER, DE
 profile in use, else without a token the league that offered this wheel, or this machine's own server. A login's token
 goes only to that login's server.
 
-Exit codes (docs/client.md): 0 success; 1 the server or the match said no; 2 wrong usage; 3 no answer, or not now, so
-the same command may succeed later; 130 Ctrl-C.
+Exit codes (docs/reference/commands.md): 0 success; 1 the server or the match said no; 2 wrong usage; 3 no answer, or
+not now, so the same command may succeed later; 130 Ctrl-C.
 """
 
 import json

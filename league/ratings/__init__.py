@@ -20,7 +20,7 @@ matter, and removing a result and restoring it restores every figure.
 * Beside it: Plackett and Luce's model as a second opinion (`plackett_luce`), and how well the ratings describe the
   results at all (`quality`).
 
-`table` puts the parts together; `log` also reads logs from files. Readers find the method in docs/ratings.md.
+`table` puts the parts together; `log` also reads logs from files. Readers find the method in docs/why/ratings.md.
 """
 
 from deadheat.league.ratings.bradley_terry import NoRating

@@ -86,7 +86,7 @@ class Appeal(Record):
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord(Record):
-    """One decision. `sha256` covers the other fields and the record before it; docs/audit.md says how."""
+    """One decision. `sha256` covers the other fields and the record before it; docs/reference/audit-log.md says how."""
 
     id: int
     at: str

@@ -1,7 +1,7 @@
 """A season as flat tables, page by page: everything that is public about it, for spreadsheets and scripts.
 
-Each page is a separate query above the last key, so a slow reader holds no transaction open. docs/export.md says
-what each column means; `league.service.series.deals` decides when a match's dice are shown.
+Each page is a query above the last key, so slow readers hold no transaction open. docs/reference/data-export.md
+says what each column means; `league.service.series.deals` decides when a match's dice are shown.
 """
 
 import json

@@ -28,7 +28,7 @@ HOSTS_WORD = (
     "and evidence alike; that a void attempt failed for the reason given, not because of who was winning; when it was "
     "played, on which machine, and so by which rule of own time."
 )
-"""What a verification proves, and what it cannot (docs/security.md says more)."""
+"""What a verification proves, and what it cannot (docs/why/security-model.md says more)."""
 
 REASON_LENGTH = 4000
 """How many characters of a fault's reason the league stores (`league.service.ground.steps`)."""

@@ -1,8 +1,7 @@
 """Reviews a match: re-simulates its transcript and collects the evidence for and against the verdict.
 
 The re-simulation proves that rules, dice, result and every counted answer belong together, and that each verdict on
-time follows from the evidence beside it. It cannot prove that the evidence itself is true (see docs/authors.md on own
-time).
+time follows from the evidence beside it. It cannot prove that the evidence itself is true (see docs/why/own-time.md).
 """
 
 import logging

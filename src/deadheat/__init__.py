@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from deadheat.training import env
 
 __all__ = ["AsyncClient", "Client", "Refused", "env"]
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _PLACES = {
     "AsyncClient": "deadheat.cli.server.async_client",

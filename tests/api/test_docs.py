@@ -15,11 +15,12 @@ from urllib.parse import unquote, urljoin
 import pytest
 
 from deadheat.api.pages.game import NAME
-from deadheat.api.pages.texts import docs
-from deadheat.api.pages.texts.docs import ABOUT
+from deadheat.api.pages.texts.search import matching
+from deadheat.api.pages.texts.shelves import MOVED, PAGES, PICTURES, neighbours, source
 from deadheat.engine.games.folder import folders, web_address
 from deadheat.league.service.bots.bots import record_environment
 from deadheat.league.service.rankings.standings import refit
+from deadheat.league.service.seasons.seasons import create_season
 from deadheat.league.tables import Channel
 from tests.api.browser import Browser
 from tests.api.site import PASSWORD, Site
@@ -31,16 +32,16 @@ from tests.league.people import GAME
 def test_a_search_finds_pages_bots_and_people(site: Site) -> None:
     site.world.bot("timely", owner=site.world.author("timothy"))
     assert {"/bots/1", "/authors/timothy"} <= set(page(site, "/search?q=TIM").links)
-    assert any(link.startswith("/about/authors#") for link in page(site, "/search?q=timeout").links)
+    assert any(link.startswith("/docs/reference/verdicts#") for link in page(site, "/search?q=timeout").links)
 
 
 def test_a_search_leads_to_headings_that_are_there_and_whose_words_come_first(site: Site) -> None:
-    hits = docs.matching("limit")[:5]
+    hits = matching("limit")[:5]
     assert hits
     for hit in hits:
         path, _, name = hit.section.address.partition("#")
         assert f'id="{name}"' in site.client.get(path).text
-    assert "verdict" in docs.matching("verdicts")[0].section.heading.casefold()
+    assert "verdict" in matching("verdicts")[0].section.heading.casefold()
 
 
 def test_a_search_finds_seasons_and_matches_by_number(played: Played) -> None:
@@ -55,7 +56,13 @@ def test_a_search_finds_seasons_and_matches_by_number(played: Played) -> None:
     assert "Nothing matches." in page(played.site, "/search?q=season 77777").text
 
 
-@pytest.mark.parametrize("asked", ["qqxyzzy", "<script>alert(1)</script>"])
+def test_a_search_finds_seasons_by_name(site: Site) -> None:
+    season = site.world.write(create_season, site.world.boss, game=GAME, name="Winter of the Yacht").id
+    for asked, there in (("winter", True), ("the YACHT", True), ("summer", False)):
+        assert (f"/seasons/{season}" in page(site, f"/search?q={asked}").links) is there
+
+
+@pytest.mark.parametrize("asked", ["qqxyzzy", "<script>alert(77777)</script>"])
 def test_a_search_without_results_says_so(site: Site, asked: str) -> None:
     found = site.client.get("/search", params={"q": asked})
     assert "Nothing matches." in found.text and "<script>alert" not in found.text
@@ -121,7 +128,7 @@ def test_every_link_leads_to_a_page_and_its_fragment_to_a_part_of_it(played: Pla
     seen: dict[str, Links | None] = {}
     closed: set[str] = set()
     visited, wrong = Counter[str](), []
-    waiting = [("", "/"), *(("", f"/about/{name}") for name in docs.TITLES)]
+    waiting = [("", "/"), *(("", f"/about/{name}") for name in MOVED)]
     while waiting:
         where, link = waiting.pop()
         address, _, fragment = urljoin(where, link).partition("#")
@@ -143,23 +150,56 @@ def test_every_link_leads_to_a_page_and_its_fragment_to_a_part_of_it(played: Pla
         if there is None or unquote(fragment) not in there.ids | {"top"}:
             wrong.append(f"{where}: {link}")
     assert wrong == []
-    assert visited["/about/security"] and visited["/about/adding-a-game"] and visited["/about/architecture"]
+    assert {page for page in PAGES if not visited[f"/docs/{page}"]} == set(), "every page can be reached"
 
 
-NO_PAGE = re.compile("/bots|decisions/|examples|:")
+NO_PAGE = re.compile(r"/bots|decisions|examples|CONTRIBUTING|SECURITY|LICENSE|deploy/|:")
 """Links to files that are no pages, and to other sites."""
 
 
-@pytest.mark.parametrize("name", ABOUT)
+@pytest.mark.parametrize("name", PAGES)
 def test_no_link_between_texts_is_cut(site: Site, name: str) -> None:
     """Only links to files that are no pages become plain text."""
-    text = (docs.DOCS / f"{name}.md").read_text(encoding="utf-8")
-    written = [link for link in re.findall(r"(?<!!)\]\(([^)\s]+)\)", text) if not NO_PAGE.search(link)]
-    shown = re.search(r'<article class="text".*?</article>', site.client.get(f"/about/{name}").text, re.DOTALL)
-    assert shown is not None
-    found = Links(shown[0]).links
+    text = re.sub(r"^```.*?^```$", "", source(name), flags=re.MULTILINE | re.DOTALL)
+    written = [link for link in re.findall(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)", text) if not NO_PAGE.search(link)]
+    found = Links(shown(site, name)).links[2:]  # after those to the index and to the contents
+    found = found[: len(found) - sum(other is not None for other in neighbours(name))]
     assert len(found) == len(written)
     assert [link.partition("#")[2] for link in found] == [link.partition("#")[2] for link in written]
+
+
+def shown(site: Site, name: str) -> str:
+    """Return the text of a page, with the links to its neighbours."""
+    article = re.search(r'<article class="text".*?</article>', site.client.get(f"/docs/{name}").text, re.DOTALL)
+    assert article is not None
+    return article[0]
+
+
+def test_pages_lead_to_their_neighbours_and_show_where_they_stand(site: Site) -> None:
+    before, text = None, ""
+    for name in PAGES:
+        text = site.client.get(f"/docs/{name}").text
+        assert neighbours(name)[0] == before
+        assert before is None or f'<a rel="prev" href="/docs/{before}">' in text
+        assert f'<a href="/docs/{name}" aria-current="page">' in text
+        before = name
+    assert 'rel="next"' not in text
+
+
+def test_a_former_guide_leads_to_the_page_that_took_its_place(site: Site) -> None:
+    for name, successor in MOVED.items():
+        answer = site.client.get(f"/about/{name}")
+        assert (answer.status_code, answer.headers["location"]) == (308, f"/docs/{successor}")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_picture_of_a_page_is_served_with_words_for_those_who_do_not_see_it(site: Site, name: str) -> None:
+    pictures = re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", source(name))
+    served = re.findall(r'<img src="([^"]+)" alt="([^"]+)"', shown(site, name))
+    assert [(f"/static/docs/{Path(file).name}", words) for words, file in pictures] == served
+    for _words, file in pictures:
+        assert file == f"../{PICTURES}/{Path(file).name}"
+        assert site.client.get(f"/static/docs/{Path(file).name}").status_code == 200
 
 
 KOREAN = {"Accept-Language": "ko-KR,ko;q=0.9,en;q=0.8"}
@@ -214,6 +254,8 @@ def test_the_rules_are_in_the_readers_language_and_so_are_their_results(site: Si
     assert 'id="rules-주고받는-줄"' in site.client.get("/games/yacht-auction", headers=KOREAN).text
     found = site.client.get("/search?q=시간 은행", headers=KOREAN).text
     assert "/games/betris-large#rules-시계" in found
+    assert "/docs/reference/verdicts#void-attempts" in site.client.get("/search?q=무효가 된", headers=KOREAN).text
+    assert 'id="void-attempts"' in site.client.get("/docs/reference/verdicts", headers=KOREAN).text
     assert "/games/betris-large#rules-the-clock" in site.client.get("/search?q=a bank of 10 seconds").text
 
 

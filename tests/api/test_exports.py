@@ -36,7 +36,7 @@ from tests.api.site import Site
 from tests.league.outcomes import abandoned, forfeited, won
 from tests.league.seasons import at_gate
 
-PAGE = Path(__file__).parents[2] / "docs" / "export.md"
+PAGES = sorted((Path(__file__).parents[2] / "docs" / "reference").glob("data-export*.md"))
 FORMULA = "=1+1"
 WIDE = "＝＋－＠"  # noqa: RUF001  these are meant
 
@@ -285,7 +285,7 @@ def test_a_bots_export_is_its_part_of_the_seasons(furnished: Furnished) -> None:
 
 @pytest.mark.parametrize("table", FURNISHED)
 def test_every_column_is_explained(furnished: Furnished, table: Exported) -> None:
-    text = PAGE.read_text(encoding="utf-8")
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
     section = re.split(r"^## ", text, flags=re.MULTILINE)
     (found,) = [part for part in section if part.startswith(f"`{table}`")]
     explained = re.findall(r"`([a-z0-9_]+)`", "".join(re.findall(r"^\| (`.*?) \|", found, re.MULTILINE)))

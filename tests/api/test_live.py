@@ -18,7 +18,7 @@ from tests.api.site import Site
 from tests.cli.command import ROOT
 from tests.league.ground import settings
 
-OPERATORS = ROOT / "docs" / "operators.md"
+OPERATORS = ROOT / "docs" / "how-to" / "abuse.md"
 
 
 @pytest.fixture(autouse=True)

@@ -126,7 +126,11 @@ def test_a_lost_match_is_explained_with_its_evidence_and_cure(watched: Watched) 
     assert VERDICTS[Fault.TIMEOUT].cure[1:] in told and "no line within 500 ms" in told
     assert "limit 500 ms, 510 ms passed, 509 ms of it your program's own" in told
     assert "1.0 ms taken from it by the host, 3.0 ms of CPU time used" in told
-    assert "Signal 9 ended it." in told and "still running a second after" in told and 'href="/about/verdicts"' in told
+    assert (
+        "Signal 9 ended it." in told
+        and "still running a second after" in told
+        and 'href="/docs/reference/verdicts"' in told
+    )
     assert f'href="/bots/{watched.bots[0]}/versions/1"' in told
 
 

@@ -11,7 +11,7 @@ from sqlmodel import select
 
 from deadheat.api.pages import bot, game
 from deadheat.api.pages.render import ms, shown
-from deadheat.api.pages.texts.docs import TITLES
+from deadheat.api.pages.texts.shelves import PAGES
 from deadheat.api.services import SITE
 from deadheat.engine.figures import nice
 from deadheat.engine.games import GAMES
@@ -102,7 +102,7 @@ def test_a_leaderboard_shows_ratings_with_their_intervals(site: Site) -> None:
     assert found.tags.count("svg") == 6  # an interval and a bar of results for each
     assert "±" in found.text
     assert "1=" in found.text and "1\u20133" in found.text  # a tie, and its interval
-    assert {"/about/ratings", f"/seasons/{season}/statistics"} <= set(found.links)
+    assert {"/docs/why/ratings", f"/seasons/{season}/statistics"} <= set(found.links)
     beside = page(site, f"/seasons/{season}/statistics")
     assert "What a seat is worth" in beside.text and "Who took points from whom" in beside.text
     assert beside.text.count("1/2") == 6
@@ -145,18 +145,33 @@ def test_divisions_stand_apart_and_have_pages_of_their_own(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "link"), [("authors", "/about/client"), ("players", "/games/liars-dice"), ("organisers", "/about/export")]
+    ("name", "link"),
+    [
+        ("start/author", "/docs/reference/verdicts"),
+        ("how-to/play-in-the-browser", "/games/liars-dice"),
+        ("start/organiser", "/docs/reference/season-file"),
+    ],
 )
 def test_what_people_should_know_has_a_page_that_the_index_leads_to(site: Site, name: str, link: str) -> None:
-    assert "/docs" in page(site, "/").links and f"/about/{name}" in page(site, "/docs").links
-    assert link in page(site, f"/about/{name}").links
+    assert "/docs" in page(site, "/").links and f"/docs/{name}" in page(site, "/docs").links
+    assert link in page(site, f"/docs/{name}").links
 
 
-@pytest.mark.parametrize("path", [*(f"/about/{name}" for name in TITLES), *(f"/games/{name}" for name in GAMES)])
+OF_DEVELOPERS = {
+    "how-to/change-the-code",
+    "reference/commands",
+    "how-to/add-a-game",
+    "why/architecture",
+    "start/contributor",
+}
+"""Pages for people who have the files."""
+
+
+@pytest.mark.parametrize("path", [*(f"/docs/{name}" for name in PAGES), *(f"/games/{name}" for name in GAMES)])
 def test_no_text_sends_people_to_a_file(site: Site, path: str) -> None:
     found = page(site, path)
-    of_developers = path in {"/about/architecture", "/about/adding-a-game"}  # who have the files
-    assert of_developers or not re.findall(r"\b[\w-]+\.md\b", found.text)
+    named = re.findall(r"\b[\w-]+\.md\b", found.text)
+    assert path.removeprefix("/docs/") in OF_DEVELOPERS or not named
     for address in found.links:
         assert site.client.get(address, headers=HTML).status_code in {200, 303}, address
 
@@ -195,7 +210,8 @@ def test_hostile_text_stays_text(played: Played) -> None:
 
 
 def test_a_browser_gets_a_page_for_what_is_not_there(site: Site) -> None:
-    hidden = (f"/about/{name}" for name in ("decisions", "..%2Fpyproject", "leaderboard"))
+    hidden = [f"/about/{name}" for name in ("decisions", "..%2Fpyproject", "leaderboard")]
+    hidden += [f"/docs/{name}" for name in ("decisions/site", "..%2F..%2Fpyproject", "why/..%2F..%2FREADME", "x/y")]
     for path in ("/seasons/99", "/matches/99", "/nothing", *hidden):
         assert "404" in page(site, path, 404).text
     for path in ("/bots/abc", "/matches/-1", "/seasons/1e9/matches", "/authors/" + "a" * 33, "/nothing"):

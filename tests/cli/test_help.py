@@ -147,7 +147,7 @@ EXCEPTIONS = {
 }
 """Verbs without --json, each with the reason."""
 
-PAGE = (ROOT / "docs" / "client.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
 
 
 def test_every_verb_has_json_or_a_reason() -> None:

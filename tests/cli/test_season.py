@@ -284,12 +284,16 @@ def test_what_is_wrong_is_said_line_by_line(site: Site, server: str, contest: Pa
     assert_one_sentence(desk.run("boss", "season", "apply", contest.with_name("none")), "No such file", 2)
 
 
-PAGE = (ROOT / "docs" / "organisers.md").read_text(encoding="utf-8")
+READ = ("run-a-season", "divisions", "panel", "forecast", "evaluations", "stages", "../reference/season-file")
+"""The pages for organisers, in an order in which their commands can be typed."""
+
+PAGE = "\n".join((ROOT / "docs" / "how-to" / f"{name}.md").read_text(encoding="utf-8") for name in READ)
+QUICK_START = (ROOT / "docs" / "start" / "organiser.md").read_text(encoding="utf-8")
 
 
-def commands() -> list[list[str]]:
+def commands(page: str) -> list[list[str]]:
     """Return every `deadheat season` command of the page, without its comment."""
-    lines = re.findall(r"^    (deadheat season .*)$", PAGE, re.MULTILINE)
+    lines = re.findall(r"^    (deadheat season .*)$", page, re.MULTILINE)
     return [shlex.split(line, comments=True)[1:] for line in lines]
 
 
@@ -312,12 +316,28 @@ def at_server(site: Site, server: str, monkeypatch: pytest.MonkeyPatch, tmp_path
     return site
 
 
-def test_the_commands_of_the_page_run_a_season(at_server: Site) -> None:
+def test_the_commands_of_the_quick_start_run_a_season(at_server: Site) -> None:
+    authors = [at_server.world.author(name) for name in ("ada", "barbara")]
+    bots = [at_server.world.bot(f"{owner.name}-bot", owner=owner)[1] for owner in authors]
+    told = ""
+    for words in commands(QUICK_START):
+        done = invoke(*words)
+        assert done.returncode == 0, (words, done.stderr)
+        told = done.stdout
+        if words[1] == "open":
+            for owner, bot_id in zip(authors, bots, strict=True):
+                at_server.world.write(enter, owner, int(words[2]), bot_id)
+        for _ in range(5):
+            at_server.world.settle()
+    assert "closed, standings published" in told
+
+
+def test_the_commands_of_the_pages_run_a_season(at_server: Site) -> None:
     site, told = at_server, dict[str, str]()
     authors = [site.world.author(name) for name in ("ada", "barbara")]
     bots = [site.world.bot(f"{owner.name}-bot", owner=owner)[1] for owner in authors]
     house_bots(site.world)
-    for words in commands():
+    for words in commands(PAGE):
         if words[1] == "assign":
             site.world.write(enter, site.world.boss, int(words[2]), bots[0])
         done = invoke(*words, *(["--yes"] if words[1] == "apply" else []))  # nobody can confirm
@@ -347,7 +367,7 @@ def test_the_contest_at_tables_of_four_can_be_played(site: Site) -> None:
     assert not any("contests" in warning for warning in made.warnings)
 
 
-def test_every_setting_that_the_page_names_exists() -> None:
+def test_every_setting_that_the_pages_name_exists() -> None:
     named = set(re.findall(r"`([a-z]+(?:_[a-z]+)+)(?:=\w+)?`|\b([a-z_]+)=(?=\w)", PAGE))
     of_a_stage = {"rounds", "matches", "keep", "further", "third_place", "ties", "ranked_by"}
     of_an_evaluation = {*DeclaredEvaluation.model_fields, *CHOICE}

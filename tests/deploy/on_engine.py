@@ -28,9 +28,11 @@ TAG = "check"
 """These tests have images of their own, beside those in use."""
 
 UP_SECONDS = 240
-(BASE_COPY,) = re.findall(r"exec postgres sh -c '(.*base/.*)'", (DEPLOY.parent / "docs" / "operators.md").read_text())
+(BASE_COPY,) = re.findall(
+    r"exec postgres sh -c '(.*base/.*)'", (DEPLOY.parent / "docs" / "how-to" / "restore-to-a-moment.md").read_text()
+)
 STOP_SECONDS = 55
-"""More than the 45 s that docs/operators.md promises, and less than the 60 s after which compose kills."""
+"""More than the 45 s that docs/how-to/scale.md promises, and less than the 60 s after which compose kills."""
 
 
 @dataclass
@@ -102,7 +104,7 @@ def inspected(container: str) -> dict[str, object]:
 
 @pytest.fixture(scope="module")
 def boss(deployment: Deployment) -> str:
-    """An organiser's token, made as docs/operators.md says."""
+    """An organiser's token, made as docs/how-to/install.md says."""
     until(lambda: answers(deployment), "the API answers", deployment)
     with Client(deployment.address) as client:
         client.sign_up("boss", "a long enough password")

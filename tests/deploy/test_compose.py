@@ -118,8 +118,9 @@ def test_an_image_is_made_from_debian_packages_and_of_files_that_are_there(servi
 
 
 def test_the_application_has_what_the_wheel_is_built_from() -> None:
-    wheel = tomllib.loads((DEPLOY.parent / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
-    wanted = {Path(name).parts[0] for name in (*wheel["only-include"], *wheel["force-include"])}
+    said = tomllib.loads((DEPLOY.parent / "pyproject.toml").read_text())
+    wheel, licences = said["tool"]["hatch"]["build"]["targets"]["wheel"], said["project"]["license-files"]
+    wanted = {Path(name).parts[0] for name in (*wheel["only-include"], *wheel["force-include"], *licences)}
     recipe = (DEPLOY / "services" / "app" / "Dockerfile").read_text()
     assert wanted <= set(re.findall(r"^COPY (\S+) ", recipe, re.MULTILINE))
 
@@ -145,7 +146,10 @@ def test_every_folder_that_goes_into_an_image_is_there() -> None:
 
 def test_operators_are_told_where_each_file_goes_that_is_not_used_in_its_place() -> None:
     told = (
-        (DEPLOY.parent / "docs" / "operators.md").read_text().partition("## What goes where")[2].partition("\n## ")[0]
+        (DEPLOY.parent / "docs" / "how-to" / "install-by-hand.md")
+        .read_text()
+        .partition("## What goes where")[2]
+        .partition("\n## ")[0]
     )
     files = [
         f"deploy/{path.relative_to(DEPLOY)}" for name in ("nginx", "postgres") for path in (DEPLOY / name).iterdir()

@@ -40,8 +40,9 @@ class Step:
 
 
 def steps(page: str) -> list[Step]:
+    """Return what docs/PAGE.md tells its reader to type."""
     found: list[Step] = []
-    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
     for kind, block in re.findall(r"^```(console|python)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         if kind == "python":
             found.append(Step(f"python - <<'END'\n{block}END"))

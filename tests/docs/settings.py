@@ -2,32 +2,100 @@
 
     python -m tests.docs.settings
 
-writes every setting from league/config.py to docs/operators.md and deploy/env.example, and from league/states.py a
-season's states to docs/export.md and the commands that lead to them to docs/client.md.
+writes every setting from league/config.py to docs/reference/settings.md and deploy/env.example, every metric to
+docs/reference/metrics.md, a season's states from league/states.py to docs/reference/data-export.md, the help of every
+command to docs/reference/commands.md, and the table of all pages to docs/README.md.
 """
 
 import re
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
+from prometheus_client.metrics import MetricWrapperBase
+from prometheus_client.metrics_core import Metric
+
+from deadheat.api import metrics as of_api
+from deadheat.api.pages.texts.shelves import PAGES, SHELVES
+from deadheat.cli.main import PANELS
 from deadheat.league.config import Settings
-from deadheat.league.states import SEASON_STEPS, SeasonState
-from tests.cli.command import ROOT
+from deadheat.league.states import SeasonState
+from deadheat.workers import metrics as of_workers
+from tests.api.site import Site
+from tests.cli.command import ROOT, verbs
 
-PAGE = ROOT / "docs" / "operators.md"
-EXPORT = ROOT / "docs" / "export.md"
-CLIENT = ROOT / "docs" / "client.md"
+DOCS = ROOT / "docs"
+PAGE = DOCS / "reference" / "settings.md"
+METRICS = DOCS / "reference" / "metrics.md"
+EXPORT = DOCS / "reference" / "data-export.md"
+COMMANDS = DOCS / "reference" / "commands.md"
+INDEX = DOCS / "README.md"
 EXAMPLE = ROOT / "deploy" / "env.example"
 HEAD = "| setting | default | what it is |\n|---|---|---|\n"
+METRICS_HEAD = "| metric | kind | labels | what it is |\n|---|---|---|---|\n"
+EVERYWHERE = {"--server", "--token", "--json", "--help"}
+"""Options of many commands, which the page's text explains."""
+
+
+def index() -> str:
+    """Return the table of contents of docs/, as GitHub shows it."""
+    parts = []
+    for shelf in SHELVES:
+        pages = "".join(f"* [{PAGES[page]}]({page}.md)\n" for page in shelf.pages)
+        parts.append(f"## {shelf.title}\n\n{pages}")
+    head = "# Documentation\n\nEvery server shows these pages at `/docs`. [Decisions](decisions.md) are only here.\n\n"
+    return head + "\n".join(parts)
+
+
+def commands() -> str:
+    """Return every command with its help, grouped as `deadheat help all` groups them."""
+    known = dict(verbs())
+    parts = []
+    for panel, names in PANELS.items():
+        parts.append(f"## {panel}\n")
+        listed = [verb for name in names for verb in known if verb.split()[0] == name]
+        parts += [_command(verb, known[verb]) for verb in listed]
+    return "\n".join(parts)
+
+
+def _command(verb: str, command: Any) -> str:
+    usage, rows = ["deadheat", verb], []
+    for parameter in command.params:
+        is_option = parameter.param_type_name == "option"
+        if set(parameter.opts) & EVERYWHERE:
+            continue
+        value = parameter.metavar or parameter.opts[0].lstrip("-").upper().replace("_", "-")
+        words = value
+        if is_option:
+            names = [", ".join(parameter.opts), *parameter.secondary_opts]
+            words = "/".join(names) + (f" {value}" if parameter.metavar else "")
+        if parameter.required and is_option:
+            usage.append(words if parameter.secondary_opts else f"{parameter.opts[0]} {value}")
+        elif not is_option:
+            usage.append(value if parameter.required or value.startswith("[") else f"[{value}]")
+        rows.append(f"| `{_cell(words)}` | {_cell(parameter.help or '')} |\n")
+    table = f"\n| | |\n|---|---|\n{''.join(rows)}" if rows else ""
+    return f"### {verb}\n\n    {' '.join(usage)}\n\n{_paragraphs(command.help)}\n{table}"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", r"\|")
+
+
+def _paragraphs(text: str) -> str:
+    """Return a help's paragraphs; those that the terminal shows as they are (after a backspace) become code."""
+    shown = []
+    for part in text.strip().split("\n\n"):
+        before, mark, kept = part.partition("\b\n")
+        shown.append(part if not mark else f"{before}```\n{kept}\n```")
+    return "\n\n".join(shown)
 
 
 def states() -> str:
     """Return a season's states as the table of its export lists them."""
     return f"| `state` | {', '.join(f'`{state}`' for state in SeasonState)} |\n"
-
-
-def steps() -> str:
-    """Return the commands that move a season to another state, in their order."""
-    return ", ".join(f"`season {step.command}`" for step in SEASON_STEPS.values())
 
 
 def table() -> str:
@@ -37,6 +105,29 @@ def table() -> str:
         default = "" if field.default in {None, ""} else f"`{field.default}`"
         rows.append(f"| `DEADHEAT_{name.upper()}` | {default} | {field.description} |\n")
     return HEAD + "".join(rows)
+
+
+def metrics() -> str:
+    """Return a table of all metrics: name, kind, labels and description."""
+    rows = {}
+    for metric, labels in _metrics():
+        name = f"{metric.name}_total" if metric.type == "counter" else metric.name
+        named = ", ".join(f"`{label}`" for label in labels)
+        rows[name] = f"| `{name}` | {metric.type} | {named} | {metric.documentation} |\n"
+    return METRICS_HEAD + "".join(row for _, row in sorted(rows.items()))
+
+
+def _metrics() -> Iterator[tuple[Metric, tuple[str, ...]]]:
+    for module in (of_workers, of_api):
+        for counted in vars(module).values():
+            if isinstance(counted, MetricWrapperBase):
+                (metric,) = counted.describe()
+                yield metric, counted._labelnames
+    with TemporaryDirectory() as folder, closing(Site(Path(folder))) as site:
+        (Path(folder) / "blobs").mkdir()
+        shared = site.app.state.services
+        for gauge in (*of_api._Database(shared).collect(), *of_api._Disk(shared).collect()):
+            yield gauge, getattr(gauge, "_labelnames", ())
 
 
 def example(text: str) -> str:
@@ -62,6 +153,8 @@ def rewrite(page: Path, old: str, new: str) -> None:
 
 if __name__ == "__main__":
     rewrite(PAGE, re.escape(HEAD) + r"(\|.*\n)*", table())
+    rewrite(METRICS, re.escape(METRICS_HEAD) + r"(\|.*\n)*", metrics())
     rewrite(EXPORT, r"\| `state` \| `scheduled`, `open`.*\n", states())
-    rewrite(CLIENT, r"`season open`.*`season close`", steps())
+    rewrite(COMMANDS, r"(?s)(?<=-->\n).*", "\n" + commands())
+    INDEX.write_text(index(), encoding="utf-8")
     EXAMPLE.write_text(example(EXAMPLE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -9,11 +9,12 @@ from pathlib import Path
 import httpx
 import pytest
 
+from deadheat.api.pages.texts.shelves import PAGES
 from deadheat.cli.author.submit import read_bot
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.follow import wait_for_build
 from tests.api.browser import PAGE, Read
-from tests.cli.command import GAME, RANDOM
+from tests.cli.command import GAME, RANDOM, ROOT
 from tests.deployment import serving
 from tests.docs.console import ANSWERS, COMMAND_SECONDS, PROGRAMS, Step, follow, steps, terminal
 
@@ -49,17 +50,42 @@ def prepare(address: str, organiser: str) -> str:
     return token
 
 
-@pytest.mark.parametrize("page", ["authors.md", "client.md"])
-def test_a_page_can_be_followed_to_the_letter(page: str, league: dict[str, str], tmp_path: Path) -> None:
+AUTHORS = (
+    "start/author",
+    *(f"how-to/{name}" for name in ("local-kit", "compare-versions", "upload", "inbox-and-appeals", "in-a-season")),
+    "how-to/use-in-ci",
+)
+"""The pages that an author follows one after the other, in one folder."""
+
+OTHERS = ("reference/commands", "reference/python-client")
+OPERATORS = ("how-to/install", "how-to/back-up")
+ELSEWHERE = {"how-to/add-a-game": "tests/engine/test_finding_games.py", "how-to/train": "tests/docs/test_training.py"}
+"""Pages whose blocks other tests run."""
+
+
+def test_the_authors_pages_can_be_followed_to_the_letter(league: dict[str, str], tmp_path: Path) -> None:
     with terminal(tmp_path) as reader:
-        follow(reader, steps(page), league)
+        follow(reader, [step for page in AUTHORS for step in steps(page)], league)
 
 
-def test_the_operators_page_can_be_followed_to_the_letter(tmp_path: Path) -> None:
-    todo = steps("operators.md")
+def test_the_reference_can_be_followed_to_the_letter(league: dict[str, str], tmp_path: Path) -> None:
+    with terminal(tmp_path) as reader:
+        reader.run(f"export DEADHEAT_SERVER={league[ADDRESS]} DEADHEAT_TOKEN={league['dh_...']}")
+        follow(reader, steps("reference/python-client"), league)
+        reader.run("unset DEADHEAT_SERVER DEADHEAT_TOKEN")
+        follow(reader, steps("reference/commands"), league)
+
+
+def test_the_operators_pages_can_be_followed_to_the_letter(tmp_path: Path) -> None:
+    todo = [step for page in OPERATORS for step in steps(page)]
     assert {"upgrade", "doctor", "backup", "restore"} <= {step.command.split()[1] for step in todo}
     with terminal(tmp_path, DEADHEAT_DATA_DIR=str(tmp_path / "data")) as reader:
         follow(reader, todo, {})
+
+
+def test_no_page_has_a_command_that_nobody_follows() -> None:
+    assert {page for page in PAGES if steps(page)} == {*AUTHORS, *OTHERS, *OPERATORS, *ELSEWHERE}
+    assert all((ROOT / test).exists() for test in ELSEWHERE.values())
 
 
 def test_every_command_that_a_page_shows_can_be_followed(league: dict[str, str], tmp_path: Path) -> None:

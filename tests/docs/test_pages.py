@@ -2,11 +2,13 @@
 
 import math
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from deadheat.api.errors import STATUS
+from deadheat.api.pages.texts.shelves import source
 from deadheat.engine.core import Fault
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import protocol_of
@@ -14,7 +16,8 @@ from deadheat.engine.referee import MATCH_ATTEMPTS
 from deadheat.engine.verdicts import VERDICTS
 from deadheat.league.config import Settings
 from tests.cli.command import ROOT, verbs
-from tests.docs.settings import CLIENT, EXPORT, PAGE, states, steps, table
+from tests.docs.diagrams import DRAWINGS, PICTURES
+from tests.docs.settings import COMMANDS, EXPORT, INDEX, METRICS, PAGE, commands, index, metrics, states, table
 
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), *(ROOT / "games").rglob("*.md"), ROOT / "README.md"])
 LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
@@ -38,14 +41,14 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 
 def test_authors_find_every_fault_and_every_protocol() -> None:
-    text = (ROOT / "docs" / "authors.md").read_text(encoding="utf-8")
+    text = source("reference/verdicts")
     rows = re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \|$", text, re.MULTILINE)
     assert [(fault.value, verdict.happened, verdict.cure) for fault, verdict in VERDICTS.items()] == rows
     assert set(VERDICTS) == set(Fault)
     for game in GAMES:
         page = protocol_of(game)
         assert page is not None
-        assert f"(../games/{page.parent.name}/protocol.md)" in text
+        assert f"(../../games/{page.parent.name}/protocol.md)" in text
 
 
 @pytest.mark.parametrize("game", GAMES)
@@ -79,17 +82,11 @@ def said(text: str) -> tuple[list[str], ...]:
 
 def test_authors_are_told_after_how_many_voids_a_match_is_given_up() -> None:
     assert Settings.model_fields["match_attempts"].default == MATCH_ATTEMPTS == 5
-    text = " ".join((ROOT / "docs" / "authors.md").read_text(encoding="utf-8").split())
+    text = " ".join(source("reference/verdicts").split())
     assert "five void attempts, or two" in text and "up after five void attempts" in text
 
 
-def test_the_clients_page_names_every_verb() -> None:
-    text = (ROOT / "docs" / "client.md").read_text(encoding="utf-8")
-    missing = [verb for verb, _ in verbs() if not re.search(rf"`{verb}[ `]", text)]
-    assert not missing, f"docs/client.md says nothing of {', '.join(missing)}"
-
-
-def test_the_clients_page_knows_which_refusals_pass() -> None:
+def test_the_page_of_commands_knows_which_refusals_pass() -> None:
     """Exit code 3 means that the same call may succeed later."""
     passing = {error.__name__ for error, status in STATUS.items() if status == 429 or status >= 500}
     assert {"OverQuota"} <= passing
@@ -98,11 +95,16 @@ def test_the_clients_page_knows_which_refusals_pass() -> None:
 
 @pytest.mark.parametrize(
     ("page", "repeated"),
-    [(PAGE, table()), (EXPORT, states()), (CLIENT, steps())],
-    ids=["operators", "export", "client"],
+    [(PAGE, table), (METRICS, metrics), (EXPORT, states), (COMMANDS, commands), (INDEX, index)],
+    ids=lambda found: getattr(found, "name", ""),
 )
-def test_a_page_repeats_the_settings_and_states_of_the_code(page: Path, repeated: str) -> None:
-    assert repeated in page.read_text(encoding="utf-8"), "python -m tests.docs.settings writes it anew"
+def test_a_page_repeats_what_the_code_says(page: Path, repeated: Callable[[], str]) -> None:
+    assert repeated() in page.read_text(encoding="utf-8"), "python -m tests.docs.settings writes it anew"
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_a_diagram_shows_what_the_code_says(name: str) -> None:
+    assert (PICTURES / name).read_text(encoding="utf-8") == DRAWINGS[name](), "python -m tests.docs.diagrams draws it"
 
 
 TEMPLATES = ROOT / "dashboards" / "site" / "templates"
@@ -132,7 +134,7 @@ def test_every_column_of_the_leaderboard_is_explained() -> None:
     head = (TEMPLATES / "board.html").read_text(encoding="utf-8").partition("</tr></thead>")[0]
     shown = re.findall(r"<th[^>]*>(?:<abbr[^>]*>)?(?:{{ _\(\"(.*?)\"\) }}|(#|W / D / L))<?", head)
     columns = [(word or sign).replace("%%", "%") for word, sign in shown]
-    text = (ROOT / "docs" / "ratings.md").read_text(encoding="utf-8").partition("A bot is ranked")[0]
+    text = source("why/ratings").partition("A bot is ranked")[0]
     explained = re.findall(r"^\| ([^|]+) \|", text, re.MULTILINE)[1:]
     assert len(columns) == 12
     assert [column for column in columns if column not in {"Bot", "Author"}] == explained
@@ -143,7 +145,7 @@ def test_no_text_claims_a_notice_that_nobody_sends() -> None:
     assert claims == []
 
 
-TEXT = (ROOT / "docs" / "operators.md").read_text("utf-8").partition("### How large\n")[2].partition("**Webhooks.**")[0]
+TEXT = source("how-to/scale").partition("## How large\n")[2]
 
 
 def test_the_slots_of_each_round_follow_from_its_tables() -> None:

@@ -7,7 +7,7 @@ import pytest
 from deadheat.training import VIEWS
 from tests.cli.command import ROOT
 
-PAGE = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "train.md").read_text(encoding="utf-8")
 TITLES = {"betris-large": "Betris (Large)", "liars-dice": "Liar's Dice", "yacht-auction": "Yacht Auction"}
 
 
@@ -15,7 +15,7 @@ def test_its_programs_run(capsys: pytest.CaptureFixture[str]) -> None:
     programs = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     assert len(programs) == 2
     for program in programs:
-        exec(compile(program, "docs/training.md", "exec"), {})
+        exec(compile(program, "docs/how-to/train.md", "exec"), {})
     said = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in said[:2]] == ["seat_0", "seat_1"]
     assert '"event":"challenge"' in said[2]

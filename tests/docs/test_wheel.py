@@ -1,4 +1,4 @@
-"""The authors' page, followed with the wheel alone by an ordinary user on a machine without an engine."""
+"""The authors' pages, followed with the wheel alone by an ordinary user on a machine without an engine."""
 
 import os
 import re
@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli.command import ROOT
 from tests.docs.console import follow, steps, terminal
-from tests.docs.test_commands import league
+from tests.docs.test_commands import AUTHORS, league
 
 __all__ = ["league"]  # a fixture
 
@@ -52,7 +52,12 @@ def test_it_brings_little(installed: Path) -> None:
     assert len(found) - 1 <= MOST_DISTRIBUTIONS, found
 
 
-def test_the_authors_page_can_be_followed_with_the_wheel_alone(installed: Path, league: dict[str, str]) -> None:
+def test_it_brings_its_licence(installed: Path) -> None:
+    (licence,) = installed.glob("env/lib/*/site-packages/deadheat-*.dist-info/licenses/LICENSE")
+    assert licence.read_bytes() == (ROOT / "LICENSE").read_bytes()
+
+
+def test_the_authors_pages_can_be_followed_with_the_wheel_alone(installed: Path, league: dict[str, str]) -> None:
     user = ""
     if os.geteuid() == 0:
         (installed / "work").mkdir()
@@ -60,4 +65,4 @@ def test_the_authors_page_can_be_followed_with_the_wheel_alone(installed: Path, 
         user = f"setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups"
     programs = {"deadheat": f'exec {user} "{installed}/env/bin/deadheat"'}
     with terminal(installed, programs, DOCKER_HOST=f"unix://{installed}/no-engine") as reader:
-        follow(reader, steps("authors.md"), league)
+        follow(reader, [step for page in AUTHORS for step in steps(page)], league)

@@ -164,7 +164,7 @@ def test_every_game_here_has_an_identity() -> None:
     assert all(isinstance(game, GameFolder) for game in games.find().games.values())
 
 
-PAGE = ROOT / "docs" / "adding-a-game.md"
+PAGE = ROOT / "docs" / "how-to" / "add-a-game.md"
 BLOCK = re.compile(r"(?:`([\w./-]+)`:\n\n)?```(python|diff|sh)\n(.*?)```", re.DOTALL)
 
 

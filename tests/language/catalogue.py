@@ -17,6 +17,7 @@ from babel.messages.pofile import write_po
 from deadheat.api.errors import STATUS
 from deadheat.api.pages.organiser.season_form import in_form
 from deadheat.api.pages.render import said_by_scripts
+from deadheat.api.pages.texts.shelves import PAGES, SHELVES
 from deadheat.api.services import SITE
 from deadheat.engine import figures
 from deadheat.engine.core import Fault
@@ -55,6 +56,7 @@ def messages() -> Iterator[Message]:
     yield from said_by_scripts()
     for words in WORDS:
         yield from (word.value for word in words)
+    yield from (*(shelf.title for shelf in SHELVES), *PAGES.values())
     for step in states.SEASON_STEPS.values():
         if step.date:
             yield from (word := step.date.removesuffix("_at"), word.capitalize())

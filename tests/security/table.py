@@ -295,7 +295,8 @@ TABLE: tuple[Line, ...] = (
     get("/games/{name}/submissions", ALL, params={"name": "yacht-auction"}),
     get("/download/{name}", ALL, params={"name": WHEEL}),
     get("/language/{chosen}", "303", params={"chosen": "ko"}),
-    get("/about/{name}", ALL, params={"name": "authors"}),
+    get("/docs/{folder}/{name}", ALL, params={"folder": "start", "name": "author"}),
+    get("/about/{name}", "308", params={"name": "authors"}),
     # --- one's own pages
     get("/sign-in", "200 303"),
     post("/sign-in", "403", form={"name": "ada", "password": "not hers"}),

@@ -111,7 +111,7 @@ def path(league: PlantedLeague, line: Line) -> str:
 AS_STORED = re.compile(r'^(The service failed at attempt|it was played under version|\["It could not be checked)')
 """Sentences that the league stored, which are English for everybody."""
 
-ENGLISH = re.compile(r"^/(about/|style$|v1/)")
+ENGLISH = re.compile(r"^/(docs/\{folder|style$|v1/)")
 """The guides, the developers' page of styles, and what programs read."""
 
 RECORDS = {"/audit", "/operator"}

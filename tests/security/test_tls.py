@@ -1,4 +1,4 @@
-"""A database and a broker that are spoken to by TLS, as docs/operators.md says: real servers with a certificate."""
+"""A database and a broker that are spoken to by TLS (docs/how-to/install-by-hand.md): real servers."""
 
 from contextlib import closing
 from pathlib import Path

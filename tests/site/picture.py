@@ -2,7 +2,7 @@
 
     .venv/bin/python -m tests.site.picture [ADDRESS [FILE]]
 
-ADDRESS is a season's page of a running server (http://127.0.0.1:8080/seasons/1), FILE docs/leaderboard.png.
+ADDRESS is a season's page of a running server (http://127.0.0.1:8080/seasons/1), FILE docs/pictures/leaderboard.png.
 """
 
 import sys
@@ -12,7 +12,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from tests.site.conftest import CHROMIUM, WIDE, launched
 
-FILE = Path(__file__).parents[2] / "docs" / "leaderboard.png"
+FILE = Path(__file__).parents[2] / "docs" / "pictures" / "leaderboard.png"
 
 MARGIN = 12
 """Pixels below the table."""

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, StorageState
 from sqlmodel import select
 
-from deadheat.api.pages.texts.docs import TITLES
+from deadheat.api.pages.texts.shelves import PAGES
 from deadheat.engine.games import GAMES
 from deadheat.league.jobs import MatchJob
 from deadheat.league.service.rankings.standings import refit
@@ -110,7 +110,7 @@ def test_no_page_keeps_anybody_out(browser: Browser, everything: Everything, rol
     assert len(paths) >= 7
     dark = Lane.everything and locale == "en-US"
     with watched(browser, everything.url) as opens:
-        page = opens("/about/audit", storage_state=everything.signed_in(role), locale=locale)
+        page = opens("/docs/reference/audit-log", storage_state=everything.signed_in(role), locale=locale)
         assert page.locator("html").get_attribute("lang") == locale[:2]
         problems = []
         for each in paths:
@@ -121,7 +121,7 @@ def test_no_page_keeps_anybody_out(browser: Browser, everything: Everything, rol
 
 @pytest.mark.all
 def test_texts_searches_and_a_season_that_was_played_keep_nobody_out(browser: Browser, everything: Everything) -> None:
-    texts = [f"/about/{name}" for name in TITLES]
+    texts = [f"/docs/{name}" for name in PAGES]
     with watched(browser, everything.url) as opens:
         page = opens("/docs")
         problems = []

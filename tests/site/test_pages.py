@@ -132,17 +132,17 @@ def test_who_signs_out_before_a_page_knows_their_bots_leaves_no_name_behind(visi
 
 
 def test_a_shared_page_leads_organisers_to_their_pages_and_nobody_else(visit: Open, league: League) -> None:
-    page = visit("/about/organisers", storage_state=signed_in_as(league, league.site.world.boss.id))
+    page = visit("/docs/start/organiser", storage_state=signed_in_as(league, league.site.world.boss.id))
     desk, operator = (page.locator(f'nav [href="{path}"]') for path in ("/desk", "/operator"))
     expect(desk).to_be_hidden()  # this browser has opened no personal page yet
     page.goto("/account")
-    page.goto("/about/organisers")
+    page.goto("/docs/start/organiser")
     expect(desk).to_be_visible()
     expect(operator).to_be_hidden()
     page.goto("/account")
     page.get_by_role("button", name="Sign out", exact=True).click()
     page.wait_for_load_state()
-    page.goto("/about/organisers")
+    page.goto("/docs/start/organiser")
     expect(desk).to_be_hidden()
 
 

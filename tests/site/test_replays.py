@@ -73,7 +73,7 @@ def watch_to_its_end(page: Page) -> None:
 
 @pytest.mark.parametrize("name", WATCHED)
 def test_a_match_is_watched_to_its_end(visit: Open, league: League, name: str) -> None:
-    page = visit("/about/ratings")
+    page = visit("/docs/why/ratings")
     page.clock.install()  # the page's own clock, so that nobody waits
     page.goto(f"/matches/{league.matches[name]}")
     viewer(page)
@@ -95,7 +95,7 @@ def test_the_address_names_the_move(visit: Open, league: League) -> None:
 
 
 def test_a_browser_that_limits_changes_of_the_address_sees_every_move(visit: Open, league: League) -> None:
-    page = visit("/about/ratings")
+    page = visit("/docs/why/ratings")
     page.add_init_script(LIMITED)
     page.goto(f"/matches/{league.matches['betris-large']}")
     last = moves(viewer(page)) - 1
@@ -220,7 +220,7 @@ def test_the_chart_tells_apart_the_bots_time_the_hosts_and_faults(visit: Open, l
 
 
 def test_a_move_is_shared_by_a_button(visit: Open, league: League) -> None:
-    page = visit("/about/ratings", permissions=["clipboard-read", "clipboard-write"])
+    page = visit("/docs/why/ratings", permissions=["clipboard-read", "clipboard-write"])
     page.clock.install()
     page.goto(f"/matches/{league.matches['betris-large']}#move-5")
     viewer(page).get_by_role("button", name="Next").click()
@@ -252,7 +252,7 @@ ODDS = [
 
 
 def test_the_odds_of_a_bid_are_exact(visit: Open) -> None:
-    found = visit("/about/ratings").evaluate(
+    found = visit("/docs/why/ratings").evaluate(
         """async ([address, bids]) => {
           const { odds } = await import(address);
           return bids.map(([quantity, face, hand, hidden]) => odds({ quantity, face }, hand, hidden));
@@ -333,7 +333,7 @@ def test_a_match_under_other_rules_is_told_in_words_alone(visit: Open, league: L
     """No picture fails, and no control does nothing."""
     transcript = decode((TRANSCRIPTS / "yacht-auction.jsonl").read_bytes())
     told = document(replace(transcript, rules_version=transcript.rules_version + 1), ("expert", "counter"))
-    page = visit("/about/ratings")
+    page = visit("/docs/why/ratings")
     page.route("**/replay", lambda route: route.fulfill(json=told))
     with page.expect_response("**/replay"):
         page.goto(f"/matches/{league.matches['yacht-auction']}")
@@ -345,7 +345,7 @@ def test_a_match_under_other_rules_is_told_in_words_alone(visit: Open, league: L
 
 def test_marks_that_are_not_printed_are_spelled_as_the_server_spells_them(visit: Open) -> None:
     last = scaled(sys.maxunicode, 0xFFFF)
-    page = visit("/about/ratings")
+    page = visit("/docs/why/ratings")
     spelled = page.evaluate(
         r"""async (last) => {
           const { plain } = await import("/static/text.js");
@@ -360,7 +360,7 @@ def test_marks_that_are_not_printed_are_spelled_as_the_server_spells_them(visit:
 
 
 def test_without_scripts_each_match_is_told_in_words(visit: Open, league: League) -> None:
-    page = visit("/about/ratings", java_script_enabled=False)
+    page = visit("/docs/why/ratings", java_script_enabled=False)
     for name in SHOWN:
         page.goto(f"/matches/{league.matches[name]}#move-2")
         assert page.locator("#replay").is_hidden(), name

@@ -118,13 +118,13 @@ def test_a_season_is_made_played_watched_and_ruled_on(
     seasons = {GAME: season, **{game: quick_season(deployment, game) for game in games[1:]}}
     ada = signs_up(opens, "ada")
     bot_id = uploads(ada, "hopper")
-    board = opens("/about/ratings")
+    board = opens("/docs/why/ratings")
     with board.expect_request("**/events?*"):  # the page listens and gets an event
         board.goto(f"/seasons/{season}")
     enters(ada, season)
     rivals.enter(seasons)
     the_board_moves(board, "hopper")
-    spectator = opens("/about/ratings")
+    spectator = opens("/docs/why/ratings")
     spectator.clock.install()
     for game in games:
         watches(spectator, rivals.played(seasons[game]).id)

@@ -23,7 +23,7 @@ from starlette.responses import StreamingResponse
 from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.edge.rates import Streams
 from deadheat.api.pages import forms
-from deadheat.api.pages.texts.docs import rules_address, rules_for_people
+from deadheat.api.pages.texts.markdown import rules_address, rules_for_people
 from deadheat.api.routes.exhibitions import MAX_MOVES, advice_of, told_of, told_table, untimed, untimed_document
 from deadheat.api.routes.replays import transcript_of
 from deadheat.api.services import Services

@@ -26,7 +26,7 @@ from deadheat.league.service.views.former import challenges
 
 
 class GateRequest(SequentialTest):
-    """A promotion gate: new versions take over only if a sequential test finds them stronger (docs/authors.md)."""
+    """A promotion gate: new versions take over only if a sequential test finds them stronger."""
 
     elo0: float = Field(default=TEST.elo0, ge=-1000, le=1000, description="Normalised Elo at which a version fails.")
     elo1: float = Field(default=TEST.elo1, ge=-1000, le=1000, description="Normalised Elo at which it passes.")

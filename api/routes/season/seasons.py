@@ -88,7 +88,7 @@ class ArchiveRequest(Input):
 class SeasonFileRequest(Input):
     """A season's file, as text."""
 
-    document: str = Field(max_length=MAX_CHARACTERS, description="TOML (docs/organisers.md).")
+    document: str = Field(max_length=MAX_CHARACTERS, description="TOML (docs/reference/season-file.md).")
     preview: bool = Field(default=False, description="Check it and say what would change, but change nothing.")
     bots: Bots | None = Field(default=None, description="With `preview`: how many bots the forecast assumes.")
 

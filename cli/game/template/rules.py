@@ -1,7 +1,7 @@
 """My Game: two players hold cards 1 to 9 and take prizes 1 to 9 with them. Both play a card at once; the higher card
 takes the prize, and with equal cards nobody does. The larger sum of prizes wins.
 
-Replace this by your own game; docs/adding-a-game.md explains every line.
+Replace this by your own game; docs/how-to/add-a-game.md explains every line.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 It reads the matches as they were played, by plain SQL, and shares nothing with `league.pairing` or
 `league.service.evaluations`: points in halves as whole numbers, each tie-break by its definition, the draw by looking
-at all who are left. See docs/organisers.md, "Evaluations".
+at all who are left. See docs/how-to/evaluations.md.
 """
 
 import json
