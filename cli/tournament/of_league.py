@@ -64,7 +64,7 @@ def _request(contest: ContestDetail) -> Request:
     labels = [side.bot if alone else f"{side.author}/{side.bot} v{side.version}" for side in contest.versions]
     given = [f"bot {side.bot_id}, version {side.version}" for side in contest.versions]
     games = contest.matches * (len(labels) - 1)
-    tested = contest.elo0 is not None and contest.elo1 is not None
+    tested = contest.llr is not None
     return Request(
         game=contest.game,
         rules_version=RULES[contest.game].rules_version if contest.game in RULES else 0,

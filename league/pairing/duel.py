@@ -8,19 +8,9 @@ A duel that `replays` has no test: games that were voided or could not be played
 """
 
 from dataclasses import dataclass
-from enum import Enum, auto
 
 from deadheat.league import sprt
-
-
-class Outcome(Enum):
-    """Why a duel is over."""
-
-    STRONGER = auto()  # the test accepts
-    NOT_STRONGER = auto()  # it rejects
-    SPENT = auto()  # all games are played; if there is a test, it has no verdict
-    UNPLAYABLE = auto()  # we failed to play as many games as there may be
-
+from deadheat.league.words import Outcome
 
 OF_TEST = {sprt.Verdict.ACCEPT: Outcome.STRONGER, sprt.Verdict.REJECT: Outcome.NOT_STRONGER}
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from deadheat.engine.figures import counted
 from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.records.entries import PanelOpponent
 from deadheat.league.records.evaluations import BracketTie, EvaluationSeat, EvaluationStanding, Played
@@ -39,7 +40,13 @@ class Contest(Played):
     losses: int
     elo0: Annotated[float | None, Field(description="Normalised Elo at which the test fails; null: there is no test.")]
     elo1: Annotated[float | None, Field(description="Normalised Elo at which it passes.")]
-    llr: Annotated[float | None, Field(description="Log-likelihood ratio of the test, from `lower` to `upper`.")]
+    llr: Annotated[
+        float | None,
+        Field(
+            description="Log-likelihood ratio of the test, from `lower` to `upper`; null: there is none, or each of "
+            "several opponents has its own."
+        ),
+    ]
     lower: float | None
     upper: float | None
     minimum: Annotated[float | None, Field(description="The points that a panel's candidate needs.")]
@@ -62,6 +69,8 @@ class Contest(Played):
         """Its name and number, or who meets whom."""
         if not self.versions:
             return f"{self.name} {self.number}"
+        if len(self.versions) > 2 and self.kind == ContestKind.REQUEST:
+            return f"{self.versions[0].bot} \N{EN DASH} {counted(len(self.versions) - 1, 'bot')}"
         if len(self.versions) != 2:
             return f"{self.versions[0].bot} v{self.versions[0].version}"
         own, other = self.versions

@@ -47,7 +47,7 @@ class Kind(NamedTuple):
     changed: Callable[[Session, Season, Sequence[Contest]], None] = lambda *_: None
 
 
-def _judged(tests: counting.Tests = counting.alone) -> Callable[[Session, Season, Contest, int], Progress]:
+def _judged(tests: counting.Tests) -> Callable[[Session, Season, Contest, int], Progress]:
     return partial(counting.settle, tests=tests)
 
 
@@ -55,7 +55,7 @@ KINDS: Mapping[ContestKind, Kind] = {
     ContestKind.EVALUATION: Kind(beginning.in_turn, playing.settle, playing.finish, playing.draw),
     ContestKind.STAGE: Kind(stages_in_turn, playing.settle, playing.finish, playing.draw),
     ContestKind.GATE: Kind(gates.at_gates, _judged(gates.tests_of), gates.decide, whose=attrgetter("entry_id")),
-    ContestKind.REQUEST: Kind(requests.allowed, _judged(), requests.decide, whose=attrgetter("asker_id")),
+    ContestKind.REQUEST: Kind(requests.allowed, requests.settle, requests.decide, whose=attrgetter("asker_id")),
     ContestKind.PANEL: Kind(panels.runs_to_play, _judged(panels.tests_of), panels.decide, changed=panels.estimate),
 }
 

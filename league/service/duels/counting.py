@@ -1,7 +1,7 @@
 """The duels of a season by their kind, their games so far.
 
-A duel is a meeting of two in a contest: the candidate for whom it is played, and an opponent. At a gate and on request
-a contest is one duel; against a panel there is one for each of its bots.
+A duel is a meeting of two in a contest: the candidate for whom it is played, and an opponent. At a gate a contest is
+one duel; on request and against a panel there is one for each opponent.
 
 The counts are taken from the matches each time, so it does not matter which process decides a duel, or when. The
 series of a duel are played one after the other, with fresh dice, and after each `league.pairing.duel` says whether it
@@ -20,7 +20,7 @@ from sqlmodel import Session, col, exists, or_, select
 
 from deadheat.engine.figures import plural
 from deadheat.league import sprt
-from deadheat.league.pairing.duel import Count, Duel, Outcome
+from deadheat.league.pairing.duel import Count, Duel
 from deadheat.league.service.contests.life import POLICIES, Progress, add_meetings, begin, end
 from deadheat.league.service.series.planning import Table
 from deadheat.league.states import UNFINISHED, WITH_RESULT, ContestKind, ContestState, MatchState
@@ -35,6 +35,7 @@ from deadheat.league.tables import (
     Series,
     VoidedMatch,
 )
+from deadheat.league.words import Outcome
 
 TESTED = ("elo0", "elo1", "alpha", "beta")
 """The terms of a duel's test, by their names in `Contest.terms`."""
@@ -212,6 +213,8 @@ def settle(session: Session, season: Season, row: Contest, _room: int, *, tests:
     terms = duel_of(row)
     duels = [Matchup(*values) for values in session.exec(OF_CONTEST, params={"contest_id": row.id})]
     playing = set() if terms.replays else in_play(session, duels)
+    over = {duel.meeting.id for duel in duels if "outcome" in duel.meeting.score}
+    playing |= over
     counted = {meeting_id: its for meeting_id, its in tests(session, row, duels).items() if meeting_id not in playing}
     playing |= in_play(session, chain(*counted.values())) if terms.replays else set()
     counts = count_games(session, counted)
@@ -220,7 +223,9 @@ def settle(session: Session, season: Season, row: Contest, _room: int, *, tests:
         if (count := counts.get(duel.meeting.id)) is None:
             continue
         outcome, llr = terms.judge(count)
-        score = {"wins": count.wins, "draws": count.draws, "losses": count.losses, "llr": llr}
+        score: dict[str, Any] = {"wins": count.wins, "draws": count.draws, "losses": count.losses, "llr": llr}
+        if outcome is not None and not terms.replays:  # it stands, while the contest's other duels go on
+            score["outcome"] = outcome.value
         changed |= score != duel.meeting.score
         duel.meeting.score = score
         judged.append(Judged(duel, count, outcome))
@@ -229,7 +234,7 @@ def settle(session: Session, season: Season, row: Contest, _room: int, *, tests:
             seats = (row.candidate_id, duel.opponent_id)[:: 1 if candidate_begins else -1]
             tables.append(Table(seats, length, POLICIES[row.kind].precedence, meeting_id=duel.meeting.id))
     session.flush()
-    is_over = len(judged) == len(duels) and all(duel.outcome for duel in judged)
+    is_over = len(judged) + len(over) == len(duels) and all(duel.outcome for duel in judged)
     return Progress(not is_over, tables, judged, changed)
 
 

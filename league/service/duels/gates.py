@@ -21,7 +21,7 @@ from deadheat.engine.games import GAMES
 from deadheat.engine.language import N_, _
 from deadheat.league import sprt
 from deadheat.league.errors import BadSetting
-from deadheat.league.pairing.duel import Duel, Outcome
+from deadheat.league.pairing.duel import Duel
 from deadheat.league.service.contests.life import Progress, end, end_all, running
 from deadheat.league.service.duels.counting import (
     TESTED,
@@ -38,6 +38,7 @@ from deadheat.league.service.ground.steps import touch_log
 from deadheat.league.service.seasons.absence import wake
 from deadheat.league.states import ContestKind, ContestState
 from deadheat.league.tables import AbsentEntry, BotVersion, Contest, Entry, Season
+from deadheat.league.words import Outcome
 
 TEST, MOST_GAMES = sprt.Terms(0.0, 100.0), 200
 """What new versions must pass unless their author says otherwise. The closer the bounds, the more games a verdict

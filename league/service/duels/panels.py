@@ -56,7 +56,7 @@ def panel_faults(session: Session, season: Season) -> Iterator[BadSetting]:
         return
     if GAMES[season.game].seats.start > 2:
         yield BadSetting("panel", _("%(game)s cannot be played by two bots", game=season.game))
-    unknown = [name for name in season.panel if _named(session, season.game, name) is None]
+    unknown = [name for name in season.panel if bot_named(session, season.game, name) is None]
     if unknown:
         names = ", ".join(unknown)
         house = [name.removeprefix("house/") for name in unknown if name.startswith("house/")]
@@ -72,7 +72,7 @@ def panel_faults(session: Session, season: Season) -> Iterator[BadSetting]:
         yield BadSetting("panel_minimum", sentence)
 
 
-def _named(session: Session, game: str, name: str) -> Bot | None:
+def bot_named(session: Session, game: str, name: str) -> Bot | None:
     """Return the bot of a game with this owner, an author or a team, and this name."""
     owner, _, bot = name.lower().partition("/")
     of_name = select(Bot).where(Bot.game == game, Bot.name_key == bot)
@@ -152,7 +152,7 @@ def _bots(session: Session, season: Season) -> dict[int, int | None]:
     """
     chosen: dict[int, int | None] = {}
     for name in season.panel or ():
-        bot = _named(session, season.game, name)
+        bot = bot_named(session, season.game, name)
         if bot is None:
             continue
         here = select(Entry.version_id).where(Entry.bot_id == bot.id, taking_part(season.id))
