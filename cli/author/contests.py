@@ -316,7 +316,9 @@ def _score(record: Contest | PanelOpponent) -> str:
 
 def _verdict(contest: ContestDetail) -> Iterator[str]:
     """Yield the verdict of the test, and the performance by these matches alone."""
-    own, elo0, elo1 = contest.versions[0].bot, contest.elo0, contest.elo1
+    own, elo0 = contest.versions[0].bot, contest.elo0
+    llr, lower, upper = contest.llr or 0.0, contest.lower or 0.0, contest.upper or 0.0
+    elo1 = None if lower < llr < upper else contest.elo1  # else without a verdict
     if contest.state == ContestState.PASSED and elo1 is not None:
         yield f"accepted: {own} is stronger by {elo1:g} normalised Elo or more (rather than by {elo0:g})"
     if contest.state == ContestState.FAILED and elo1 is not None:

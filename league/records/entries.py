@@ -161,7 +161,7 @@ class PanelResult(Record):
     waits: Annotated[bool, Field(description="Whether another version of the bot plays the panel first.")]
     plays: Annotated[bool, Field(description="Whether it is the version that plays for its bot now.")]
     points: Annotated[float, Field(description="The points so far.")]
-    most: Annotated[int, Field(description="The most points that it can get.")]
+    most: Annotated[int, Field(description="The most points that it can get; with a test, those of the games so far.")]
     minimum: Annotated[float | None, Field(description="The points that it needs to play for its bot; null: none.")]
     elo: Annotated[
         float | None, Field(description="Its estimated performance, by these matches alone; null: before the first.")
@@ -172,11 +172,15 @@ class PanelResult(Record):
     opponents: list[PanelOpponent]
     created_at: datetime
     ended_at: datetime | None
+    elo0: Annotated[float | None, Field(description="Normalised Elo at which its test fails; null: none.")] = None
+    elo1: Annotated[float | None, Field(description="Normalised Elo at which it passes.")] = None
+    llr: Annotated[float | None, Field(description="Log-likelihood ratio of the test.")] = None
 
     @property
     def score(self) -> str:
         """The points in words."""
         needed = "" if self.minimum is None else f", {self.minimum:g} needed"
+        needed += "" if self.llr is None else f", LLR {self.llr:.2f}"
         return f"{self.points:g} of {self.most} points{needed}"
 
     @property

@@ -184,3 +184,23 @@ def test_points_faults_and_matches_are_shown_while_a_version_plays(site: Site) -
     (found,) = site.ok(200, site.client.get(f"/v1/bots/{bot_id}/panels?version=1", headers=headers))["items"]
     assert (found["state"], found["plays"]) == ("failed", False)
     assert site.client.get(f"/v1/bots/{bot_id}/panels?version=2", headers=headers).json()["items"] == []
+
+
+def test_a_version_is_shown_with_its_test_against_the_panel(site: Site) -> None:
+    world = site.world
+    world.bot("easy", owner=world.boss)
+    season_id = world.season(0, panel=["boss/easy"], panel_test=["0", "300"], panel_games=40)
+    headers = site.author("ada")
+    bot_id = site.bot(headers)
+    site.version(headers, bot_id)
+    site.client.put(f"/v1/seasons/{season_id}/entries/{bot_id}", json={}, headers=headers)
+    browser = Browser(site).sign_in("ada")
+    assert "sequential test of 300 against 0 normalised Elo" in browser.get(f"/seasons/{season_id}").text
+    made = world.tick()
+    assert world.finish(world.claimed(made[0]))  # the first seat wins
+    world.tick()
+    (found,) = site.ok(200, site.client.get(f"/v1/bots/{bot_id}/panels", headers=headers))["items"]
+    assert (found["elo0"], found["elo1"], found["points"], found["most"]) == (0, 300, 1, 2)
+    shown = " ".join(browser.get(f"/contests/{found['id']}").text.split())
+    assert "2 of at most 40 matches. 1 of 2 points. It must pass the test to play for its bot." in shown
+    assert "Sequential test of 300 against 0 normalised Elo" in shown

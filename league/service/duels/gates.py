@@ -12,6 +12,7 @@ continues from its games when the same two programs meet at this gate again.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from sqlalchemy import bindparam
@@ -23,6 +24,7 @@ from deadheat.league import sprt
 from deadheat.league.errors import BadSetting
 from deadheat.league.pairing.duel import Duel
 from deadheat.league.service.contests.life import Progress, end, end_all, running
+from deadheat.league.service.duels import counting
 from deadheat.league.service.duels.counting import (
     TESTED,
     Ends,
@@ -144,6 +146,8 @@ def tests_of(session: Session, row: Contest, duels: Sequence[Matchup]) -> dict[i
     """Return a gate's duel with those whose games count for its test."""
     return {duel.meeting.id: tests(session, row.entry_id, row.candidate_id, duel.opponent_id) for duel in duels}
 
+
+settle = partial(counting.settle, tests=tests_of)
 
 ENDS: Ends = {
     Outcome.STRONGER: (ContestState.PASSED, N_("It is stronger.")),

@@ -134,7 +134,7 @@ def _opposing(session: Session, author: Person, season: Season, bot_id: int, num
     if bot_id in absent_entries(session, season.id):
         raise WrongState("absent", _("The opponent no longer takes part in the season."))
     if entry.waits_for_panel:
-        raise WrongState("panel", _("The opponent has no version with enough points against the panel yet."))
+        raise WrongState("panel", _("The opponent has no version that passed the panel yet."))
     return session.get_one(BotVersion, entry.version_id)
 
 

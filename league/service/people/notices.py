@@ -110,9 +110,10 @@ def gate_decided(session: Session, gate: Contest, candidate: BotVersion) -> None
 
 def panel_played(session: Session, run: Contest, version: BotVersion, points: float, most: int) -> None:
     """Tell a bot's owners how its version fared against the panel. `most`: the highest possible score."""
-    verdict, minimum = "", run.terms["minimum"]
+    verdict, minimum, reached = "", run.terms["minimum"], run.state is ContestState.PASSED
+    if "elo0" in run.terms:
+        verdict = N_("; it passed the test, so it may play") if reached else N_("; it did not pass the test")
     if minimum is not None:
-        reached = run.state is ContestState.PASSED
         verdict = (
             N_("; it needs {minimum}, so it may play") if reached else N_("; it needs {minimum}, so it does not play")
         )

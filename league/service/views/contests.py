@@ -185,7 +185,8 @@ def _of_duel(session: Session, row: Any, met: Sequence[Meeting]) -> dict[str, An
     test = duel_of(row).test
     if test is not None:
         lower, upper = test.bounds
-        llr = None if _own_tests(row.kind, len(met)) else met[0].score["llr"]
+        llr = row.result["llr"] if row.kind is ContestKind.PANEL else met[0].score["llr"]
+        llr = None if _own_tests(row.kind, len(met)) else llr
         values |= {"elo0": test.elo0, "elo1": test.elo1, "lower": lower, "upper": upper, "llr": llr}
     if row.kind is ContestKind.PANEL:
         elo, se = row.result["elo"], row.result["se"]

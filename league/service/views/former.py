@@ -121,7 +121,7 @@ def panel_results(session: Session, owner: Person, bot_id: int, version: int | N
             waits=bool(row.waits),
             plays=(row.season_id, row.versions[0].version_id) in plays,
             points=row.wins + row.draws / 2,
-            most=row.matches * len(opponents[row.id]),
+            most=row.matches * len(opponents[row.id]) if row.elo0 is None else row.wins + row.draws + row.losses,
             opponents=opponents[row.id],
         )
         for row in rows
