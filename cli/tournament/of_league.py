@@ -1,6 +1,6 @@
 """Writes the report of a duel on a league's machines: that of a gauntlet at home.
 
-The league's games share no dice, so there are no pairs of games, and the sequential test counts single games.
+The league's games share dice only where a test counts pairs of them; otherwise there are no pairs in the report.
 """
 
 import tempfile
@@ -47,7 +47,7 @@ def write_report(
             names = [request.labels[places.get((seat.bot_id, seat.version), 1)] for seat in match.seats]
             games.append(record_of(match.id, names, match.commitment, transcript, _seconds(transcript), file.name))
         title = f"{contest.title}: contest {contest.id}"
-        return report.write(Path(work), output, title, standings_of(request, games, paired=False))
+        return report.write(Path(work), output, title, standings_of(request, games, paired=contest.paired))
 
 
 def _seconds(transcript: Transcript) -> float:

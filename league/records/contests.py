@@ -47,6 +47,7 @@ class Contest(Played):
             "several opponents has its own."
         ),
     ]
+    paired: Annotated[bool, Field(description="Whether the test counts deals, each played from both seats.")] = False
     lower: float | None
     upper: float | None
     minimum: Annotated[float | None, Field(description="The points that a panel's candidate needs.")]

@@ -30,6 +30,7 @@ from deadheat.league.service.duels.counting import (
     Ends,
     Matchup,
     begin_duels,
+    in_pairs,
     of_program,
     same_program,
     test_terms,
@@ -99,6 +100,8 @@ def _begin(session: Session, season: Season, entry: Entry, candidate: BotVersion
     games = max(1, min(entry.gate["games"], season.challenge_games))
     incumbent = session.get_one(BotVersion, entry.version_id)
     terms = {name: entry.gate[name] for name in TESTED}
+    if all(duel.contest.terms.get("paired") for duel in tried):  # otherwise it continues without pairs
+        terms = in_pairs(season, terms)
     row = begin_duels(session, season, ContestKind.GATE, candidate, [incumbent], games, entry_id=entry.id, terms=terms)
     data = {"bot": entry.bot_id, "candidate": candidate.number}
     record(session, SYSTEM, "challenge-began", f"season/{season.id}", data)

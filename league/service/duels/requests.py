@@ -30,7 +30,7 @@ from deadheat.league.records.entries import AskedChallenge
 from deadheat.league.service.bots.bots import DAY, Quota, check_quota, is_own, must_be_active, own_bot
 from deadheat.league.service.contests.life import FIELD, Progress, drop_planned, end, numbered, running
 from deadheat.league.service.duels import counting
-from deadheat.league.service.duels.counting import Ends, begin_duels, test_terms
+from deadheat.league.service.duels.counting import Ends, begin_duels, in_pairs, test_terms
 from deadheat.league.service.duels.counting import decide as decide_duel
 from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.service.ground.lookups import entry_of, newest_ranking
@@ -85,7 +85,7 @@ def ask(
     if not field:
         raise BadSetting("top" if top else "opponent", _("there is no bot to play against"))
     _check_season(session, author, season, session.get_one(Bot, candidate.bot_id), terms.games * len(field))
-    values = {"asker_id": author.id, "private": private, "terms": test_terms(terms)}
+    values = {"asker_id": author.id, "private": private, "terms": in_pairs(season, test_terms(terms))}
     opponents = [*field.values()]
     row = begin_duels(session, season, ContestKind.REQUEST, candidate, opponents, terms.games, **values)
     return asked_challenge(session, author, row.public_id)

@@ -182,7 +182,7 @@ FIELDS = (
 def _of_duel(session: Session, row: Any, met: Sequence[Meeting]) -> dict[str, Any]:
     values: dict[str, Any] = {"planned": sum(meeting.planned for meeting in met), "waits": _waits(session, row, met)}
     values |= {name: sum(meeting.score[name] for meeting in met) for name in ("wins", "draws", "losses")}
-    test = duel_of(row).test
+    test, values["paired"] = duel_of(row).test, duel_of(row).paired
     if test is not None:
         lower, upper = test.bounds
         llr = row.result["llr"] if row.kind is ContestKind.PANEL else met[0].score["llr"]
