@@ -101,6 +101,15 @@ def test_an_opponent_that_leaves_ends_its_own_duel_only(league: League) -> None:
     assert done.planned == 6
 
 
+def test_the_challenge_is_over_once_all_its_opponents_have_left(league: League) -> None:
+    made = ask(league)
+    for owner, bot_id in ((league.rival, league.rival_bot), (league.other, league.other_bot)):
+        league.world.write(absence.withdraw, owner, league.season_id, bot_id)
+    league.world.tick()
+    done = shown(league, made.id)
+    assert (done.state, done.reason, done.planned) == (ContestState.ENDED, "2 opponents: 2 left the season.", 0)
+
+
 def test_the_best_of_the_newest_ranking_are_challenged_but_not_ones_own(league: League) -> None:
     world = league.world
     assert "no bot to play against" in refused(errors.BadSetting, league.ask, opponent_id=None)

@@ -1,4 +1,4 @@
-"""Duels whose test counts pairs: where hands are hidden, each deal is played from both seats."""
+"""Duels whose test counts pairs: where hands are hidden, each deal is played from both seats. How often tests err."""
 
 from collections import Counter
 from functools import cache, partial
@@ -81,6 +81,8 @@ def test_each_deal_is_played_from_both_seats_and_no_series_has_both(league: Leag
     world, made = league.world, league.ask()
     series = world.tick()
     assert len(series) == 2
+    waits = world.read(former.asked_challenge, league.author, made.id).waits
+    assert "next in line" in waits or "No machine" in waits, "it does not wait for its own other half"
     seats: dict[str, list[tuple[int, int]]] = {}
     rows = select(Match.commitment, Match.series_id, Participant.version_id).join(
         Participant, col(Participant.match_id) == Match.id
@@ -202,3 +204,21 @@ def test_pairs_err_within_alpha_and_save_games() -> None:
     _, games_without = ends(chance, single(100), tests)
     assert 1 - passed <= TEST.beta, "it is stronger than the test asks: about 170 normalised Elo"
     assert games < 0.7 * games_without, (games, games_without)
+
+
+@pytest.mark.quick
+def test_a_test_against_an_uneven_panel_errs_within_alpha() -> None:
+    """The version beats the weak half and loses to the strong one: together it is the panel's equal."""
+    chance, tests, passed, failed = np.random.default_rng(65), scaled(4000, 1000), 0, 0
+    for _ in range(tests):
+        counts, found = np.zeros(3, np.int64), sprt.Verdict.CONTINUE
+        for _ in range(25):  # rounds of two games against each of four bots
+            wins = chance.binomial(2, (0.2, 0.4, 0.6, 0.8)).sum()
+            counts += (8 - wins, 0, wins)
+            found = verdict(tuple(counts.tolist()))
+            if found is not sprt.Verdict.CONTINUE:
+                break
+        passed += found is sprt.Verdict.ACCEPT
+        failed += found is sprt.Verdict.REJECT
+    assert passed <= TEST.alpha * tests
+    assert failed > 0.8 * tests

@@ -231,7 +231,7 @@ def _waits(session: Session, row: Any, met: Sequence[Meeting]) -> str:
 OPEN_OF = (
     select(Series)
     .where(col(Series.meeting_id).in_(bindparam("meetings", expanding=True)), col(Series.state).in_(UNFINISHED))
-    .order_by(col(Series.state).desc())
+    .order_by(col(Series.state).desc(), col(Series.queued_at))
 )
 _ASKED_FOR = (col(Series.state) == JobState.QUEUED, col(Series.precedence) == Precedence.ASKED)
 BEFORE = select(func.count()).where(*_ASKED_FOR, col(Series.queued_at) < bindparam("at", type_=UtcDateTime))
