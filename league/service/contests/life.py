@@ -184,10 +184,11 @@ def _panel_over(session: Session, row: Contest, _notify: bool) -> dict[str, Any]
 
 def _score(session: Session, row: Contest) -> dict[str, Any]:
     """Return the score of a contest's duels together."""
-    scores = session.exec(select(Meeting.score).where(Meeting.contest_id == row.id)).all()
+    scores = session.exec(SCORES, params={"contest_id": row.id}).all()
     return {name: sum(score[name] for score in scores) for name in ("wins", "draws", "losses")}
 
 
+SCORES = select(Meeting.score).where(Meeting.contest_id == bindparam("contest_id"))
 FIELD = (
     select(BotVersion)
     .join(ContestPlayer, col(ContestPlayer.version_id) == BotVersion.id)

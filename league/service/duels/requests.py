@@ -28,7 +28,7 @@ from deadheat.league.errors import BadSetting, NotFound, WrongGame, WrongState
 from deadheat.league.pairing.duel import Duel
 from deadheat.league.records.entries import AskedChallenge
 from deadheat.league.service.bots.bots import DAY, Quota, check_quota, is_own, must_be_active, own_bot
-from deadheat.league.service.contests.life import FIELD, Progress, drop_planned, end, numbered, running
+from deadheat.league.service.contests.life import FIELD, SCORES, Progress, drop_planned, end, numbered, running
 from deadheat.league.service.duels import counting
 from deadheat.league.service.duels.counting import Ends, begin_duels, in_pairs, test_terms
 from deadheat.league.service.duels.counting import decide as decide_duel
@@ -141,11 +141,12 @@ def _opposing(session: Session, author: Person, season: Season, bot_id: int, num
 def _best(session: Session, author: Person, season: Season, most: int) -> list[BotVersion]:
     """Return the versions that play for the best bots of the newest ranking, without the author's own."""
     ranking = newest_ranking(session, season.id) if most else None
+    if ranking is None:
+        return []
     own = set(session.exec(select(Bot.id).where(owned_by(author))))
     here = (Entry.season_id == season.id, ~col(Entry.waits_for_panel), col(Entry.bot_id).not_in(own))
     playing = dict(session.exec(select(Entry.bot_id, Entry.version_id).where(*here, taking_part(season.id))).all())
-    rows = ranking.standings["rows"] if ranking else []
-    best = [playing[row["bot_id"]] for row in rows if row["bot_id"] in playing][:most]
+    best = [playing[row["bot_id"]] for row in ranking.standings["rows"] if row["bot_id"] in playing][:most]
     return [session.get_one(BotVersion, version_id) for version_id in best]
 
 
@@ -235,7 +236,7 @@ def decide(session: Session, _season: Season, row: Contest, progress: Progress) 
     """End a request as its test decides, or when its games are played. Against several opponents it has no verdict as a
     whole.
     """
-    scores = session.exec(select(Meeting.score).where(Meeting.contest_id == row.id)).all()
+    scores = session.exec(SCORES, params={"contest_id": row.id}).all()
     if len(scores) == 1:
         decide_duel(session, row, progress, ENDS)
         return
