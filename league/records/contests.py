@@ -70,10 +70,10 @@ class Contest(Played):
         """Its name and number, or who meets whom."""
         if not self.versions:
             return f"{self.name} {self.number}"
-        if len(self.versions) > 2 and self.kind == ContestKind.REQUEST:
-            return f"{self.versions[0].bot} \N{EN DASH} {counted(len(self.versions) - 1, 'bot')}"
         if len(self.versions) != 2:
-            return f"{self.versions[0].bot} v{self.versions[0].version}"
+            own, *others = self.versions
+            field = f" \N{EN DASH} {counted(len(others), 'bot')}" if self.kind == ContestKind.REQUEST else ""
+            return f"{own.bot}{field or f' v{own.version}'}"
         own, other = self.versions
         if own.bot_id == other.bot_id:
             return f"{own.bot} v{own.version} \N{EN DASH} v{other.version}"
