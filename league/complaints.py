@@ -6,7 +6,7 @@ from typing import Any
 
 from deadheat.engine.language import N_, _
 from deadheat.league.pairing.formats import EvaluationFormat
-from deadheat.league.terms import STAGE
+from deadheat.league.terms import ELO, STAGE
 
 PLAINLY = {
     "int_parsing": N_("Enter a whole number."),
@@ -42,6 +42,8 @@ def plainly(complaint: Mapping[str, Any]) -> str:
     """Return a sentence about one of a ValidationError's `errors`."""
     if complaint.get("ctx", {}).get("pattern") == STAGE and "input" in complaint:
         return _stage(str(complaint["input"]))
+    if complaint.get("ctx", {}).get("pattern") == ELO:
+        return _("Write two numbers in normalised Elo, such as 0 and 100.")
     text, message = PLAINLY.get(complaint["type"]), complaint["msg"]
     known = {"bound": message.rpartition(" ")[2], **complaint.get("ctx", {})}
     return reworded(message) if text is None else _(text, **known)

@@ -65,6 +65,9 @@ PANEL_BOT = r"^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9][A-Za-z0-9_-]*$"
 """A bot in a panel: the name of its author or team, and its own."""
 
 
+ELO = r"^-?[0-9]{1,4}(\.[0-9]{1,3})?$"
+"""A bound of a test, in normalised Elo."""
+
 _OPTION = r"( (rounds|matches|keep|further)=[1-9][0-9]{0,4}| ties=[a-z_+]+| third-place)"
 STAGE = rf"^({'|'.join(EvaluationFormat)}){_OPTION}*$"
 """A stage of the finals (`league.pairing.notation`)."""
@@ -279,6 +282,13 @@ class Terms(BaseModel, use_attribute_docstrings=True):
         int | None, Field(ge=0, le=50_000), Setting(Group.ENTRY, "Points needed against the panel", in_words=True)
     ] = None
     """Points that a version needs against the panel to play for its bot (a win 1, a draw ½); null: none."""
+
+    panel_test: Annotated[
+        list[Annotated[str, StringConstraints(pattern=ELO, max_length=10)]] | None,
+        Field(min_length=2, max_length=2),
+        Setting(Group.ENTRY, "Test against the panel", in_words=True),
+    ] = None
+    """Instead of points: ELO0,ELO1 of a sequential test that a version must pass to play for its bot; null: none."""
 
     uploads_per_hour: Annotated[
         int | None, Field(ge=1, le=100_000), Setting(Group.QUOTAS, "Uploads per author per hour")

@@ -32,6 +32,16 @@ class Uncounting(StrEnum):
         return self in {Uncounting.GATE, Uncounting.PANEL, Uncounting.ASKED, Uncounting.EVALUATION}
 
 
+class Outcome(StrEnum):
+    """Why a duel is over (`league.pairing.duel`)."""
+
+    STRONGER = "stronger"  # the test accepts
+    NOT_STRONGER = "not-stronger"  # it rejects
+    SPENT = "spent"  # all games are played; if there is a test, it has no verdict
+    UNPLAYABLE = "unplayable"  # we failed to play as many games as there may be
+    LEFT = "left"  # the opponent no longer takes part, and the contest has others
+
+
 class NoticeKind(StrEnum):
     """The kinds of notice."""
 

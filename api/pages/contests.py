@@ -1,5 +1,6 @@
 """Contests: a season's list and a person's own, each one's page, and the forms that begin and end them."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any
 
@@ -7,6 +8,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import ConfigDict, Field
+from sqlmodel import Session
 
 from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.pages.forms import Complaint, Present, Submitted, Visit, Visiting, checked, onward, posting, private
@@ -17,12 +19,13 @@ from deadheat.api.pages.render import ROWS, everyones, first_of, render
 from deadheat.api.routes import contests as api
 from deadheat.api.schemas.base import Query as Shape
 from deadheat.api.schemas.base import RowId
-from deadheat.api.schemas.contests import ChallengeRequest, EvaluationRequest, SequentialTest
+from deadheat.api.schemas.contests import MOST_OPPONENTS, ChallengeRequest, EvaluationRequest, SequentialTest
 from deadheat.api.services import Services
-from deadheat.engine.language import gettext
-from deadheat.league.errors import NotFound
+from deadheat.engine.language import _, gettext
+from deadheat.league.errors import BadSetting, NotFound
 from deadheat.league.service.bots.bots import bot_info, bots_of, is_own
 from deadheat.league.service.duels import requests
+from deadheat.league.service.duels.panels import bot_named
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.service.views import contests as views
@@ -239,6 +242,7 @@ def _form(
         challengers=own,
         ours=ours,
         games=min(GAMES, where.unrated_games),
+        most=MOST_OPPONENTS,
     )
 
 
@@ -252,11 +256,21 @@ def form(shared: Shared, visit: Visiting, bot_id: Id, season: Number = None) -> 
 @posting("challenge", _form)
 def ask(shared: Shared, posted: Submitted, bot_id: Id, season: Annotated[RowId, Query()]) -> Response:
     """Ask for unrated matches."""
-    given = dict(posted.fields)
+    given: dict[str, Any] = dict(posted.fields)
     bounds = {name: value for name in ("elo0", "elo1") if (value := given.pop(name, ""))}
-    body = checked(ChallengeRequest, given | {"season_id": str(season), "opponent_id": str(bot_id)})
-    if bounds:
-        body = body.model_copy(update={"test": checked(SequentialTest, bounds)})
     with shared.db.transaction() as session:
+        given["opponent_ids"] = _bots(session, season, given.pop("opponent_ids", "").split())
+        body = checked(ChallengeRequest, given | {"season_id": str(season), "opponent_id": str(bot_id)})
+        if bounds:
+            body = body.model_copy(update={"test": checked(SequentialTest, bounds)})
         made = requests.ask(session, posted.visit.person, season, **body.question())
     return onward(f"/contests/{made.id}")
+
+
+def _bots(session: Session, season_id: int, names: Sequence[str]) -> list[int]:
+    """Return the numbers of the bots with these names, each AUTHOR/BOT or TEAM/BOT, of the season's game."""
+    game = season_info(session, season_id).game
+    bots = {name: bot_named(session, game, name) for name in names}
+    if unknown := ", ".join(name for name, bot in bots.items() if bot is None):
+        raise BadSetting("opponent_ids", _("there is no bot %(names)s in %(game)s", names=unknown, game=game))
+    return [bot.id for bot in bots.values() if bot is not None]

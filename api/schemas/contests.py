@@ -14,6 +14,9 @@ from deadheat.league.states import ContestKind
 from deadheat.league.terms import SeasonName
 from deadheat.league.timetable import MOST_MATCHES, MOST_ROUNDS, DeclaredEvaluation
 
+MOST_OPPONENTS = 50
+"""The most opponents that are named, or taken from the ranking."""
+
 
 class SequentialTest(Input):
     """A sequential test in normalised Elo, as `deadheat tournament --sprt` has it: it stops the games as soon as it
@@ -34,17 +37,26 @@ class SequentialTest(Input):
 
 
 class ChallengeRequest(Input):
-    """A request for unrated matches of your version against another bot."""
+    """A request for unrated matches of your version against another bot, or several."""
 
     season_id: RowId
     bot_id: RowId
-    opponent_id: RowId = Field(description="A bot that plays in the season, or one of yours.")
-    games: int = Field(ge=1, le=100_000, description="Matches; with `test`, at most this many.")
+    opponent_id: RowId | None = Field(default=None, description="A bot that plays in the season, or one of yours.")
+    opponent_ids: list[RowId] = Field(default=[], max_length=MOST_OPPONENTS, description="Further opponents.")
+    top: int | None = Field(
+        default=None,
+        ge=1,
+        le=MOST_OPPONENTS,
+        description="Further opponents: this many of the best in the newest ranking, without your own.",
+    )
+    games: int = Field(ge=1, le=100_000, description="Matches against each; with `test`, at most this many.")
     version: RowId | None = Field(default=None, description="null: the newest ready one.")
     opponent_version: RowId | None = Field(
-        default=None, description="Only for your own bot; null: the version that plays in the season."
+        default=None, description="Of `opponent_id`, if it is yours; null: the version that plays in the season."
     )
-    test: SequentialTest | None = Field(default=None, description="null: all games are played.")
+    test: SequentialTest | None = Field(
+        default=None, description="Judges each opponent separately; null: all games are played."
+    )
     private: bool = Field(default=False, description="Only your bot's owners and organisers see the matches.")
 
     def question(self) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """`deadheat contest`: what bots play against each other beside the ladder, of every kind; and its former commands."""
 
-from collections.abc import Iterable, Iterator
-from inspect import unwrap
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -50,7 +49,7 @@ Round = Annotated[int, typer.Option("--round", min=0, help="Show this round's pa
 Own = Annotated[str, typer.Option(help="Your bot; default: your only one of that game.")]
 OwnVersion = Annotated[int, typer.Option(min=0, help="Its version; 0: the newest ready one.")]
 OtherVersion = Annotated[int, typer.Option(min=0, help="Version of the opponent, if it is yours; 0: its active one.")]
-Games = Annotated[int, typer.Option(min=0, help="Matches; with --sprt, at most this many (default 200).")]
+Games = Annotated[int, typer.Option(min=0, help="Matches of each pair; with --sprt, at most this many (default 200).")]
 Sprt = Annotated[str, typer.Option(metavar="ELO0,ELO1", help="Stop when a sequential test of your bot decides.")]
 Private = Annotated[bool, typer.Option("--private", help="Only your bot's owners and organisers see them.")]
 InSeason = Annotated[int, typer.Option(min=0, help="The season's number; 0: the only running one.")]
@@ -91,9 +90,13 @@ def show(
 @asked()
 def start(
     client: Client,
-    opponent: Annotated[
-        str, typer.Argument(help="The bot to challenge: NAME, AUTHOR/NAME or number; none: begin an evaluation.")
-    ] = "",
+    opponents: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[OPPONENT]...",
+            help="Bots to challenge: NAME, AUTHOR/NAME, number, or `top:8`, the best 8 but yours; none: an evaluation.",
+        ),
+    ] = None,
     bot: Own = "",
     version: OwnVersion = 0,
     opponent_version: OtherVersion = 0,
@@ -109,18 +112,55 @@ def start(
     counts: Annotated[bool, typer.Option("--counts", help="Its matches count in the ranking, too.")] = False,
     timeout: Timeout = WAIT_SECONDS,
 ) -> Output:
-    """Challenge another bot to unrated matches; or, as an organiser, begin an evaluation of a season now.
+    """Challenge other bots to unrated matches; or, as an organiser, begin an evaluation of a season now.
 
     Rated matches go first, but unrated ones that wait keep a share of the slots.
     """
-    if not opponent:
+    if not opponents:
         if not season:
             fail("name the bot to challenge, or give --season to begin an evaluation", USAGE)
         return evaluation(client, season, rounds, matches, name, counts)
-    made: Output = unwrap(challenge)(
-        client, opponent, bot, version, opponent_version, season, games, sprt, private, wait, report, timeout
-    )
-    return made
+    return _ask(client, opponents, bot, version, opponent_version, season, games, sprt, private, wait, report, timeout)
+
+
+def _ask(
+    client: Client,
+    opponents: Sequence[str],
+    bot: str,
+    version: int,
+    opponent_version: int,
+    season: int,
+    games: int,
+    sprt: str,
+    private: bool,
+    wait: bool,
+    report: Path | None,
+    timeout: int,
+) -> Output:
+    if not games and not sprt:
+        fail("give the number of games with --games N, or let a test decide with --sprt ELO0,ELO1", USAGE)
+    test = bounds(sprt)
+    where, own = _where(client, season, bot)
+    top = [number for wanted in opponents if (number := _top(wanted)) is not None]
+    named = [_opponent(client, where, wanted) for wanted in opponents if _top(wanted) is None]
+    against: dict[str, Any] = {"opponent_id": named[0] if named else None}
+    against |= {"opponent_ids": named[1:]} if named[1:] else {}
+    against |= {"top": max(top)} if top else {}
+    number = len(named) + max(top, default=0)
+    body: dict[str, Any] = {
+        "season_id": where.id,
+        "bot_id": own.id,
+        **against,
+        "games": games or max(1, min(MOST_TESTED, where.unrated_games // number)),
+        "version": version or None,
+        "opponent_version": opponent_version or None,
+        "test": test,
+        "private": private,
+    }
+    made = client.contest(client.challenge(body).id)
+    if wait or report:
+        return _shown(client, _over(client, made, timeout), report)
+    return Output(_with_former(made), [*_head(made), f"See `{command('contest', 'show', str(made.id))}`."])
 
 
 def evaluation(client: Client, season: int, rounds: int, matches: int, name: str, counts: bool) -> Output:
@@ -163,24 +203,7 @@ def challenge(
     timeout: Timeout = WAIT_SECONDS,
 ) -> Output:
     """Challenge another bot to unrated matches."""
-    if not games and not sprt:
-        fail("give the number of games with --games N, or let a test decide with --sprt ELO0,ELO1", USAGE)
-    test = bounds(sprt)
-    where, own = _where(client, season, bot)
-    body: dict[str, Any] = {
-        "season_id": where.id,
-        "bot_id": own.id,
-        "opponent_id": _opponent(client, where, opponent),
-        "games": games or max(1, min(MOST_TESTED, where.unrated_games)),
-        "version": version or None,
-        "opponent_version": opponent_version or None,
-        "test": test,
-        "private": private,
-    }
-    made = client.contest(client.challenge(body).id)
-    if wait or report:
-        return _shown(client, _over(client, made, timeout), report)
-    return Output(_with_former(made), [*_head(made), f"See `{command('contest', 'show', str(made.id))}`."])
+    return _ask(client, [opponent], bot, version, opponent_version, season, games, sprt, private, wait, report, timeout)
 
 
 @asks
@@ -250,7 +273,9 @@ def _round(pairings: Iterable[EvaluationPairing]) -> Output:
 def _lines(contest: ContestDetail) -> Iterator[RenderableType]:
     yield from _head(contest)
     if contest.versions:
-        yield table(contest.opponents, OPPONENTS)
+        more = (LLR, OUTCOME) if contest.elo0 is not None else (OUTCOME,)
+        each = contest.kind == ContestKind.REQUEST and len(contest.opponents) > 1
+        yield table(contest.opponents, (*OPPONENTS, *more) if each else OPPONENTS)
         yield from _verdict(contest)
     else:
         yield from _standings(contest)
@@ -292,7 +317,9 @@ def _score(record: Contest | PanelOpponent) -> str:
 
 def _verdict(contest: ContestDetail) -> Iterator[str]:
     """Yield the verdict of the test, and the performance by these matches alone."""
-    own, elo0, elo1 = contest.versions[0].bot, contest.elo0, contest.elo1
+    own, elo0 = contest.versions[0].bot, contest.elo0
+    llr, lower, upper = contest.llr or 0.0, contest.lower or 0.0, contest.upper or 0.0
+    elo1 = None if lower < llr < upper else contest.elo1  # else without a verdict
     if contest.state == ContestState.PASSED and elo1 is not None:
         yield f"accepted: {own} is stronger by {elo1:g} normalised Elo or more (rather than by {elo0:g})"
     if contest.state == ContestState.FAILED and elo1 is not None:
@@ -363,6 +390,14 @@ def _where(client: Client, number: int, bot: str) -> tuple[Season, Bot]:
     return season, fitting[0]
 
 
+def _top(wanted: str) -> int | None:
+    """Return the number in a word like `top:8`; None if the word names a bot."""
+    word, _, number = wanted.partition(":")
+    if word != "top" or not number:
+        return None
+    return number_in(number) or fail(f"{wanted} is not like top:8, the best 8 of the newest ranking", USAGE)
+
+
 def _opponent(client: Client, season: Season, wanted: str) -> int:
     """Return the number of a bot in the season, or of one of the user's own bots outside it."""
     if (number := number_in(wanted)) is not None:
@@ -431,6 +466,9 @@ OPPONENTS: Columns[PanelOpponent] = (
     Column("W/D/L", _score, right=True),
     Column("faults", lambda opponent: opponent.faults, right=True),
 )
+
+LLR: Column[PanelOpponent] = Column("LLR", lambda one: "" if one.llr is None else f"{one.llr:.2f}", right=True)
+OUTCOME: Column[PanelOpponent] = Column("outcome", lambda one: one.outcome or "in progress", whole=True)
 
 PLACES: Columns[EvaluationStanding] = (
     Column("#", lambda standing: standing.place, right=True),

@@ -239,8 +239,8 @@ class Client:
     # --- Contests: evaluations, challenges and others.
 
     def challenge(self, body: Body) -> AskedChallenge:
-        """Ask for unrated matches: `season_id`, `bot_id`, `opponent_id`, `games`; optional: `version`,
-        `opponent_version`, `test` (`elo0`, `elo1`), `private`.
+        """Ask for unrated matches: `season_id`, `bot_id`, `games`; one or more of `opponent_id`, `opponent_ids` and
+        `top`; optional: `version`, `opponent_version`, `test` (`elo0`, `elo1`), `private`.
         """
         return self._ask(AskedChallenge, "POST", "/v1/challenges", json=body)
 

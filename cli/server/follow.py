@@ -166,8 +166,10 @@ def state_line(version: Version) -> str:
 
 def panel_line(panel: PanelResult) -> str:
     """Describe in one line a version's results against a season's panel."""
-    verdict = {"passed": "enough", "failed": "too few", "ended": "not finished"}
-    state = verdict.get(panel.state, "in progress") if panel.minimum is not None or panel.state == "ended" else ""
+    passed, failed = ("enough", "too few") if panel.elo0 is None else ("test passed", "test not passed")
+    verdict = {"passed": passed, "failed": failed, "ended": "not finished"}
+    judged = panel.minimum is not None or panel.elo0 is not None or panel.state == "ended"
+    state = verdict.get(panel.state, "in progress") if judged else ""
     if panel.state == "running":
         state = "another version plays first" if panel.waits else "in progress"
     performance = f"; performance {panel.performance}" if panel.performance else ""

@@ -1,6 +1,6 @@
 """Writes the report of a duel on a league's machines: that of a gauntlet at home.
 
-The league's games share no dice, so there are no pairs of games, and the sequential test counts single games.
+The league's games share dice only where a test counts pairs of them; otherwise there are no pairs in the report.
 """
 
 import tempfile
@@ -47,7 +47,7 @@ def write_report(
             names = [request.labels[places.get((seat.bot_id, seat.version), 1)] for seat in match.seats]
             games.append(record_of(match.id, names, match.commitment, transcript, _seconds(transcript), file.name))
         title = f"{contest.title}: contest {contest.id}"
-        return report.write(Path(work), output, title, standings_of(request, games, paired=False))
+        return report.write(Path(work), output, title, standings_of(request, games, paired=contest.paired))
 
 
 def _seconds(transcript: Transcript) -> float:
@@ -64,7 +64,7 @@ def _request(contest: ContestDetail) -> Request:
     labels = [side.bot if alone else f"{side.author}/{side.bot} v{side.version}" for side in contest.versions]
     given = [f"bot {side.bot_id}, version {side.version}" for side in contest.versions]
     games = contest.matches * (len(labels) - 1)
-    tested = contest.elo0 is not None and contest.elo1 is not None
+    tested = contest.llr is not None
     return Request(
         game=contest.game,
         rules_version=RULES[contest.game].rules_version if contest.game in RULES else 0,

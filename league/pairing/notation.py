@@ -62,7 +62,7 @@ _OF_FINALS = {"top": "finals_top", "at": "finals_at"}
 
 SETTINGS: Mapping[Kind, Mapping[str, str]] = {
     Kind.LADDER: {"matches": "games_per_pair"},
-    Kind.PANEL: {"against": "panel", "matches": "panel_games", "minimum": "panel_minimum"},
+    Kind.PANEL: {"against": "panel", "matches": "panel_games", "minimum": "panel_minimum", "test": "panel_test"},
     Kind.GATE: {"matches": "challenge_games"},
     Kind.STAGE: _OF_FINALS,  # words of the first stage only
     Kind.FINALS: {
@@ -213,6 +213,8 @@ def _settings_of(kind: Kind, words: dict[str, Any], again: bool) -> tuple[_Found
         del words["format"]
         wrong.append(("format", _("choose one of %(all)s", all=", ".join(formats))))
     given: _Found = [(setting, word, words[word]) for word, setting in own.items() if word in words]
+    if kind is Kind.PANEL and "," in str(words.get("test", "")):
+        given[-1] = ("panel_test", "test", [bound.strip() for bound in str(words["test"]).split(",")])
     if kind is Kind.LADDER:
         given.append(("ladder", "", True))
     elif kind is Kind.GATE and not given:
@@ -228,7 +230,8 @@ def contests_of(season: Mapping[str, Any]) -> list[tuple[Kind, dict[str, Any]]]:
     """Return the contests of a season with these settings, each as its words; None for a word that is not needed."""
 
     def words(kind: Kind) -> dict[str, Any]:
-        return {word: season[name] for word, name in SETTINGS[kind].items()}
+        values = {word: season[name] for word, name in SETTINGS[kind].items()}
+        return values | ({"test": ",".join(values["test"])} if values.get("test") else {})
 
     played = {Kind.LADDER: "ladder", Kind.PANEL: "panel", Kind.GATE: "challenge_games"}
     contests = [(kind, words(kind)) for kind, setting in played.items() if season[setting]]

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from deadheat.engine.figures import counted
 from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.records.entries import PanelOpponent
 from deadheat.league.records.evaluations import BracketTie, EvaluationSeat, EvaluationStanding, Played
@@ -39,7 +40,14 @@ class Contest(Played):
     losses: int
     elo0: Annotated[float | None, Field(description="Normalised Elo at which the test fails; null: there is no test.")]
     elo1: Annotated[float | None, Field(description="Normalised Elo at which it passes.")]
-    llr: Annotated[float | None, Field(description="Log-likelihood ratio of the test, from `lower` to `upper`.")]
+    llr: Annotated[
+        float | None,
+        Field(
+            description="Log-likelihood ratio of the test, from `lower` to `upper`; null: there is none, or each of "
+            "several opponents has its own."
+        ),
+    ]
+    paired: Annotated[bool, Field(description="Whether the test counts deals, each played from both seats.")] = False
     lower: float | None
     upper: float | None
     minimum: Annotated[float | None, Field(description="The points that a panel's candidate needs.")]
@@ -63,7 +71,9 @@ class Contest(Played):
         if not self.versions:
             return self.name if self.stage else f"{self.name} {self.number}"
         if len(self.versions) != 2:
-            return f"{self.versions[0].bot} v{self.versions[0].version}"
+            own, *others = self.versions
+            field = f" \N{EN DASH} {counted(len(others), 'bot')}" if self.kind == ContestKind.REQUEST else ""
+            return f"{own.bot}{field or f' v{own.version}'}"
         own, other = self.versions
         if own.bot_id == other.bot_id:
             return f"{own.bot} v{own.version} \N{EN DASH} v{other.version}"

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from deadheat.league.records import Record
 from deadheat.league.states import Absence, ChallengeState
+from deadheat.league.words import Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class Challenge(Record):
 @dataclass(frozen=True, slots=True)
 class AskedChallenge(Record):
     """Unrated games between two versions, at the request of one's author. The test, if there is one, ends when `llr`
-    reaches `lower` or `upper`.
+    reaches `lower` or `upper`. With several opponents, `/v1/contests` has the others, and each one's score and test.
     """
 
     id: int
@@ -114,6 +115,7 @@ class AskedChallenge(Record):
     created_at: datetime
     ended_at: datetime | None
     waits: Annotated[str, Field(description="What its next match waits for; empty while it plays, and when over.")] = ""
+    opponents: Annotated[int, Field(description="If several, `opponent` is the first; the score is the total.")] = 1
 
     @property
     def sides(self) -> tuple[str, str]:
@@ -127,7 +129,7 @@ class AskedChallenge(Record):
 
 @dataclass(frozen=True, slots=True)
 class PanelOpponent:
-    """A bot of the panel, and how the version has fared against it."""
+    """An opponent, such as a bot of the panel, and how the version has fared against it."""
 
     bot_id: int
     bot: str
@@ -140,6 +142,8 @@ class PanelOpponent:
     faults: Annotated[int, Field(description="Matches that the version lost by its own fault.")]
     match_ids: list[int]
     opponent_faults: Annotated[int, Field(description="Matches that the opponent lost by its own fault.")] = 0
+    llr: Annotated[float | None, Field(description="Of this opponent's own test; null: it has none.")] = None
+    outcome: Annotated[Outcome | None, Field(description="Of several at a request: why it is over.")] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +161,7 @@ class PanelResult(Record):
     waits: Annotated[bool, Field(description="Whether another version of the bot plays the panel first.")]
     plays: Annotated[bool, Field(description="Whether it is the version that plays for its bot now.")]
     points: Annotated[float, Field(description="The points so far.")]
-    most: Annotated[int, Field(description="The most points that it can get.")]
+    most: Annotated[int, Field(description="The most points that it can get; with a test, those of the games so far.")]
     minimum: Annotated[float | None, Field(description="The points that it needs to play for its bot; null: none.")]
     elo: Annotated[
         float | None, Field(description="Its estimated performance, by these matches alone; null: before the first.")
@@ -168,11 +172,15 @@ class PanelResult(Record):
     opponents: list[PanelOpponent]
     created_at: datetime
     ended_at: datetime | None
+    elo0: Annotated[float | None, Field(description="Normalised Elo at which its test fails; null: none.")] = None
+    elo1: Annotated[float | None, Field(description="Normalised Elo at which it passes.")] = None
+    llr: Annotated[float | None, Field(description="Log-likelihood ratio of the test.")] = None
 
     @property
     def score(self) -> str:
         """The points in words."""
         needed = "" if self.minimum is None else f", {self.minimum:g} needed"
+        needed += "" if self.llr is None else f", LLR {self.llr:.2f}"
         return f"{self.points:g} of {self.most} points{needed}"
 
     @property

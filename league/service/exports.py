@@ -212,7 +212,7 @@ def _panels(page: _Page) -> list[Row]:
             **_cells(row, "state"),
             "games": row.matches,
             "minimum": row.terms["minimum"],
-            **row.result,
+            **{name: row.result[name] for name in ("points", "elo", "se")},
             **_cells(row, "created_at", "ended_at"),
         }
         for row, bot, number in page.read(statement, Contest.id)

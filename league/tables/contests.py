@@ -23,10 +23,11 @@ class Contest(Staged, table=True):
 
     At a gate, at a request of somebody (`asker_id`) or against a panel, the first seed, `candidate_id`, meets each of
     the others once, unrated. `entry_id`: for which entry. `private`: who may see its matches
-    (`league.service.series.privacy`). `terms`: those of the test at a gate or a request (`league.sprt`; empty: there is
-    none); or of a panel at the version's arrival: the names in it, the points needed (None: none), and whether its
-    author has `chosen` the version by number, so that it plays as soon as it has them. `result`: a panel's points, None
-    before its end, and the estimated performance (`elo`, `se`), None before its first match.
+    (`league.service.series.privacy`). `terms`: those of the test (`league.sprt`; left out: there is none), and if it
+    counts pairs (`paired`; left out: it does not); of a panel at the version's arrival also the names in it, the points
+    needed (None: none), and whether its author has `chosen` the version by number, so that it plays as soon as it has
+    passed. `result`: a panel's points, None before its end, the estimated performance (`elo`, `se`), None before its
+    first match, and the `llr` of its test.
 
     `former_id`: the number that people know, if contests had others when it began (`public_id`).
     """
@@ -130,7 +131,8 @@ class Meeting(SQLModel, table=True):
 
     `planned`: the games planned where the candidate of a contest meets one of the others. `score`: the `wins`, `draws`
     and `losses` of the finished ones from the candidate's side, and the `llr` (log-likelihood ratio) of the test, 0
-    without one; None in an evaluation.
+    without one; and the `outcome` of a duel that is over (`league.words.Outcome`; a panel's has none). None in an
+    evaluation.
     """
 
     __table_args__ = (

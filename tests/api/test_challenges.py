@@ -27,8 +27,9 @@ class Asking:
         wanted = {"season_id": self.season_id, "bot_id": self.bot_id, "opponent_id": self.rival, "games": 2} | body
         return self.site.ok(201, self.site.client.post("/v1/challenges", json=wanted, headers=self.headers))
 
-    def play(self, *, fault: bool = False) -> None:
-        for series_id in self.site.world.tick():
+    def play(self, made: list[int] | None = None, *, fault: bool = False) -> list[int]:
+        """Play what is planned, or these series, and return those that are planned after them."""
+        for series_id in self.site.world.tick() if made is None else made:
             job = self.site.world.claimed(series_id)
             seats = [match.seats.index(max(match.seats)) for match in job.matches]  # Ada's version is the newest one
             outcomes = [
@@ -36,7 +37,7 @@ class Asking:
                 for match, seat in zip(job.matches, seats, strict=True)
             ]
             assert self.site.world.finish(job, outcomes)
-        self.site.world.tick()  # counts the games
+        return self.site.world.tick()  # counts the games
 
 
 @pytest.fixture
@@ -90,6 +91,33 @@ def test_a_public_challenge_is_seen_by_everybody_and_stopped_by_its_author(askin
     assert "An author asked for it" in site.client.get(f"/matches/{listed['items'][0]['id']}").text
     site.problem(404, site.client.post("/v1/challenges/1/stop", headers=site.author("eve")), "not-found")
     site.ok(200, site.client.get("/v1/challenges", headers=asking.headers))
+
+
+def test_several_opponents_are_challenged_at_once(asking: Asking) -> None:
+    site, ada = asking.site, asking.ada
+    owner, other = site.world.bot("other")
+    site.world.write(enter, owner, asking.season_id, other)
+    made = asking.ask(opponent_ids=[other], test={"elo0": 0, "elo1": 100})
+    assert (made["opponent"], made["opponents"], made["llr"], made["games_limit"]) == ("rival", 2, None, 2)
+    asking.play(asking.play())
+    shown = site.ok(200, site.client.get("/v1/contests/1"))
+    assert [(one["bot"], one["wins"], one["outcome"]) for one in shown["opponents"]] == [
+        ("rival", 2, "spent"),
+        ("other", 0, "spent"),
+    ]
+    assert shown["llr"] is None and shown["opponents"][0]["llr"] > 0
+    page = site.client.get("/contests/1").text
+    assert "2 bots" in page and "4 of at most 4 matches" in " ".join(page.split())
+    assert "Each opponent has a sequential test of its own, of 100 against 0" in page
+    assert '<th scope="row">Total</th>' in page and page.count("<td>no verdict</td>") == 2
+    path = f"/bots/{asking.rival}/challenge?season={asking.season_id}"
+    ada.submit(path, 422, at=path, games="2", opponent_ids=f"{owner.name}/other nobody/there")
+    assert "There is no bot nobody/there in" in ada.page.text
+    ada.submit(path, games="2", opponent_ids=f"{owner.name}/other", top="3")
+    assert "2 bots" in ada.page.text
+    body = {"season_id": asking.season_id, "bot_id": asking.bot_id, "games": 2}
+    refused = site.client.post("/v1/challenges", headers=asking.headers, json=body)
+    assert "opponent" in site.problem(422, refused, "bad-setting")["detail"]
 
 
 def test_a_quota_tells_when_there_is_more(asking: Asking) -> None:
@@ -156,3 +184,23 @@ def test_points_faults_and_matches_are_shown_while_a_version_plays(site: Site) -
     (found,) = site.ok(200, site.client.get(f"/v1/bots/{bot_id}/panels?version=1", headers=headers))["items"]
     assert (found["state"], found["plays"]) == ("failed", False)
     assert site.client.get(f"/v1/bots/{bot_id}/panels?version=2", headers=headers).json()["items"] == []
+
+
+def test_a_version_is_shown_with_its_test_against_the_panel(site: Site) -> None:
+    world = site.world
+    world.bot("easy", owner=world.boss)
+    season_id = world.season(0, panel=["boss/easy"], panel_test=["0", "300"], panel_games=40)
+    headers = site.author("ada")
+    bot_id = site.bot(headers)
+    site.version(headers, bot_id)
+    site.client.put(f"/v1/seasons/{season_id}/entries/{bot_id}", json={}, headers=headers)
+    browser = Browser(site).sign_in("ada")
+    assert "sequential test of 300 against 0 normalised Elo" in browser.get(f"/seasons/{season_id}").text
+    made = world.tick()
+    assert world.finish(world.claimed(made[0]))  # the first seat wins
+    world.tick()
+    (found,) = site.ok(200, site.client.get(f"/v1/bots/{bot_id}/panels", headers=headers))["items"]
+    assert (found["elo0"], found["elo1"], found["points"], found["most"]) == (0, 300, 1, 2)
+    shown = " ".join(browser.get(f"/contests/{found['id']}").text.split())
+    assert "2 of at most 40 matches. 1 of 2 points. It must pass the test to play for its bot." in shown
+    assert "Sequential test of 300 against 0 normalised Elo" in shown

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from itertools import permutations
 
+import numpy as np
 import pytest
 
 from deadheat.engine.core import Message
@@ -41,6 +42,17 @@ def mean_places(first: NewBot, second: NewBot, deals: int) -> tuple[float, float
             for new, rank in zip(seating, transcript.result.ranks, strict=True):
                 places[new].append(rank)
     return sum(places[first]) / len(places[first]), sum(places[second]) / len(places[second])
+
+
+def correlation(first: NewBot, second: NewBot, deals: int) -> float:
+    """Return how the first bot's results in the two games of a deal, from either seat, depend on each other."""
+    won = []
+    for deal in range(deals):
+        for seat in (0, 1):
+            players = [first(4 * deal + seat), second(4 * deal + 2 + seat)]
+            transcript = play_seats(LIARS, deal, players[:: -1 if seat else 1])
+            won.append(transcript.result.ranks[seat] == 1)
+    return float(np.corrcoef(np.reshape(won, (-1, 2)).T)[0, 1])
 
 
 # The bounds lie about four standard deviations below the measurements over 1000 matches (of two) and 200 (of four).
@@ -106,3 +118,10 @@ def test_the_actions_in_the_authors_page_are_read() -> None:
     page = (ROOT / "games" / "liars_dice" / "protocol.md").read_text()
     block = next(block for block in page.split("```") if block.strip().startswith('{"type":"bid"'))
     assert [read_action(line) for line in block.strip().splitlines()] == [Bid(3, 4), Move.CHALLENGE, Move.RESIGN]
+
+
+@pytest.mark.all
+def test_luck_with_a_deal_cancels_out_over_its_two_seats() -> None:
+    """Tests of duels therefore count deals (docs/decisions/league.md); measured over 1,000 deals: -0.67."""
+    with seated(LIARS, "expert") as first, seated(LIARS, "expert") as second:
+        assert correlation(first, second, 200) < -0.5

@@ -65,6 +65,21 @@ def test_a_challenge_from_its_asking_to_its_report(desk: Desk, tmp_path: Path) -
     assert "There are none yet." in desk.says("bob", "contest", "list", "--kind", "request")
 
 
+def test_a_challenge_of_a_field(desk: Desk) -> None:
+    desk.author("dora", "fast")
+    desk.says("dora", "enter", "fast", "--season", 1)
+    desk.site.world.settle()
+    asked = desk.says("ada", "contest", "start", "slow", "dora/fast", "--sprt", "0,300")
+    assert "swift v1 against bob/slow v1, dora/fast v1, in Winter" in asked and "0 of at most 40 matches" in asked
+    play(desk.site)
+    shown = desk.says("ada", "contest", "show", 1)
+    assert "2 opponents: stronger than 2." in shown and shown.count(" stronger") == 3 and "LLR" in shown
+    assert desk.rows("ada", "contest", "list")[0]["players"] == 3
+    best = desk.json("ada", "contest", "start", "top:1", "--games", 2)
+    assert [version["bot"] != "swift" for version in best["versions"]] == [False, True]
+    assert_one_sentence(desk.run("ada", "contest", "start", "top:x", "--games", 2), "top:x is not like top:8", 2)
+
+
 def test_former_commands_warn_and_answer_as_before(desk: Desk) -> None:
     asked = desk.run("ada", "challenge", "slow", "--games", 4)
     assert "warning: this command is `deadheat contest start` now" in asked.stderr

@@ -161,6 +161,16 @@ def test_wait_shows_the_panel_and_ends_where_a_version_has_too_few_points(league
     assert [[panel["points"] for panel in line["panels"]] for line in lines] == [[0.0], [0.0], [1.0]]
 
 
+def test_wait_says_how_a_test_against_the_panel_ended(league: League) -> None:
+    world = league.site.world
+    world.bot("sample", owner=world.boss)
+    season = world.season(0, panel=["boss/sample"], panel_test=["0", "20"])
+    done = league.submit("ada", "--season", season, "--wait", "--timeout", 60)
+    line = [line for line in done.stdout.splitlines() if "against the panel" in line][-1]
+    assert ", LLR -0.00" in line and "(test not passed); performance" in line
+    assert_one_sentence(done, "does not play in season 1", 1)
+
+
 def test_wait_without_a_season_follows_the_one_that_the_bot_is_in(league: League) -> None:
     league.submit("ada", "--season", league.site.world.season(1))
     done = league.submit("ada", "--wait", "--matches", 1)

@@ -104,6 +104,7 @@ LATER: Mapping[tuple[str, str], Callable[[Values], Any]] = {
     ("series", "pairing_id"): lambda row: 1 if row["id"] == 1 else None,
     ("series", "meeting_id"): lambda row: row["meeting_id"],
     ("season", "evaluations"): lambda row: [],
+    ("season", "panel_test"): lambda row: ["0", "100"],
     ("season", "stages"): lambda row: ["knockout"],
     ("evaluation", "stage"): lambda row: row["id"],
     ("evaluation", "third_place"): lambda row: False,

@@ -13,7 +13,7 @@ from sqlmodel import col, select
 from deadheat.engine.core import Result
 from deadheat.league import errors, sprt
 from deadheat.league.jobs import MatchJob, MatchOutcome
-from deadheat.league.pairing.duel import Count, Duel, Outcome
+from deadheat.league.pairing.duel import Count, Duel
 from deadheat.league.service.contests.life import POLICIES
 from deadheat.league.service.course.planning import KINDS
 from deadheat.league.service.duels import requests
@@ -27,6 +27,7 @@ from deadheat.league.service.series import carrying_out
 from deadheat.league.service.views.uncounted import BY_KIND
 from deadheat.league.states import UNRATED, ContestKind, ContestState, JobState, MatchState, SeasonState
 from deadheat.league.tables import BotVersion, Contest, Entry, Match, Meeting, Participant, Series
+from deadheat.league.words import Outcome
 from tests.lanes import scaled
 from tests.league.ground import settings
 from tests.league.outcomes import abandoned, forfeited, void, won

@@ -4,6 +4,7 @@ import gzip
 import json
 from dataclasses import asdict, is_dataclass
 from datetime import datetime
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -258,10 +259,16 @@ def seen(world: World, season_id: int = 1) -> dict[str, Any]:
             found[f"gates of bot {bot.id}"] = views.challenges(session, owner, season_id, bot.id) if entered else []
     text = json.dumps(found, default=lambda one: asdict(one) if is_dataclass(one) else str(one), sort_keys=True)  # type: ignore[arg-type]
     told = dict(json.loads(text))
-    for opponent in (
-        each for name in told if name.startswith("panels of") for row in told[name] for each in row["opponents"]
+    panels = [row for name in told if name.startswith("panels of") for row in told[name]]
+    asked = [row for name in told if name.startswith("requests of") for row in told[name]]
+    for rows, newer in (  # than what was recorded
+        ([each for row in panels for each in row["opponents"]], ("opponent_faults", "llr", "outcome")),
+        (panels, ("elo0", "elo1", "llr")),
+        (asked, ("opponents",)),
+        (told["season"], ("panel_test",)),
     ):
-        del opponent["opponent_faults"]  # newer than what was recorded
+        for row, name in product(rows, newer):
+            del row[name]
     return told
 
 

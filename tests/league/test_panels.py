@@ -156,7 +156,7 @@ def test_nobody_plays_a_version_without_the_points_first(world: World) -> None:
         return world.write(requests.ask, who, entered.season_id, Duel(2), **versions)
 
     assert "this bot has none" in refused(errors.WrongState, seat)
-    assert "enough points against" in refused(errors.WrongState, ask, stranger, own)
+    assert "passed the panel yet" in refused(errors.WrongState, ask, stranger, own)
     entered.upload()
     assert ask(entered.owner, entered.bot_id, 1).opponent_version == 2
     entered.judged(win)
@@ -389,10 +389,14 @@ def test_a_panel_must_be_playable(world: World) -> None:
     for settings, sentence in (
         ({"panel": ["nobody/there"]}, "there is no bot nobody/there in yacht-auction"),
         ({"panel_minimum": 3}, "without a panel"),
+        ({"panel_test": ["0", "100"]}, "without a panel"),
     ):
         with pytest.raises(errors.BadSetting, match=sentence):
             world.season(0, **settings)
     assert "there are only 4 points" in refused(errors.BadSetting, Contest, world, panel_minimum=5)
+    season = partial(world.season, 0, panel=["owner/easy"])
+    assert "leave one out" in refused(errors.BadSetting, season, panel_minimum=1, panel_test=["0", "100"])
+    assert "elo0 must be below elo1" in refused(errors.BadSetting, season, panel_test=["100", "0"])
 
 
 def test_a_series_that_is_under_way_counts_for_the_older_version(entered: Contest) -> None:
@@ -441,3 +445,57 @@ def test_without_a_minimum_every_version_plays_at_once(world: World) -> None:
     assert not contest.enter().waits_for_panel
     contest.judged(lose)
     assert contest.states() == ["passed"]
+
+
+def with_test(world: World, games: int, elo1: str) -> Contest:
+    contest = Contest(world, panel_minimum=None, panel_test=["0", elo1], panel_games=games, series_length=5)
+    contest.enter()
+    return contest
+
+
+def met(contest: Contest) -> list[int]:
+    """Return the games against each bot of the panel so far."""
+    played = select(Participant.bot_id).join(Match, col(Match.id) == Participant.match_id)
+    bots = contest.world.rows(played.where(col(Match.finished_at).is_not(None)))
+    return [bots.count(bot_id) for bot_id in contest.panel]
+
+
+@pytest.mark.parametrize(("outcome", "state"), [(win, "passed"), (lose, "failed")])
+def test_a_test_decides_as_soon_as_it_can_and_its_games_are_even(world: World, outcome: Outcome, state: str) -> None:
+    contest = with_test(world, 40, "300")
+    assert contest.waits()
+    series, rounds = contest.planned(), 0
+    while series:
+        rounds += 1
+        first, second = series
+        contest.play(outcome, series=[first])
+        assert world.tick() == [], "the test waits until the other bot has been met as often"
+        contest.play(outcome, series=[second])
+        assert met(contest) == [2 * rounds] * 2
+        series = contest.planned()
+    assert contest.states() == [state] and rounds < 10
+    assert contest.waits() == (state == "failed")
+
+
+def test_without_a_verdict_after_all_games_nobody_has_passed(world: World) -> None:
+    contest = with_test(world, 2, "20")
+    contest.judged(win, lose)
+    (run,) = contest.runs()
+    assert (run.state, run.reason) == (ContestState.FAILED, "All games have been played without a verdict.")
+    told, *_ = world.read(notices.inbox, contest.owner)
+    assert told.text.endswith("has 1 of 4 points against the panel of season 1; it did not pass the test.")
+    assert "did not pass the test against the panel" in refused(errors.NotAdmitted, contest.enter, 1)
+
+
+def test_a_tested_program_keeps_its_games_and_a_voided_one_is_played_again_before_the_test_looks(world: World) -> None:
+    contest = with_test(world, 40, "300")
+    played = contest.play(win)
+    world.write(void_match, world.boss, played[0], "a spectator pulled the plug")
+    (again,) = contest.planned()
+    assert met(contest) == [2, 2] and len(contest.play(win, series=[again])) == 1
+    contest.upload("a program")
+    for _ in range(20):
+        contest.play(lose)
+    contest.upload("a program")
+    contest.world.tick()
+    assert contest.states()[1:] == ["failed", "failed"]

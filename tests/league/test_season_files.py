@@ -305,7 +305,7 @@ def test_an_export_changes_nothing_and_explains_each_setting(world: World) -> No
     for term in TERMS.values():
         assert "\n" not in term.words
         explained = f"# {term.words}\n{words.get(term.name, term.name)} = " in text
-        assert explained or term.name in {*ABSENT, "panel_games", "panel_minimum"}
+        assert explained or term.name in {*ABSENT, "panel_games", "panel_minimum", "panel_test"}
     assert "opens_at = 2027-08-01T06:00:00Z\n" in text
 
 
@@ -327,6 +327,8 @@ def values(term: Term) -> st.SearchStrategy[Any]:
         found = st.lists(numbers, min_size=1, max_size=20)
     elif term.name == "variant":
         found = st.lists(st.integers(0, 999_999_999).map("dice={}".format), min_size=1, max_size=20)
+    elif term.name == "panel_test":
+        found = st.lists(st.integers(-1000, 1000).map(str), min_size=2, max_size=2)
     elif term.kind is list:
         found = st.lists(st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=32), min_size=1)
     else:
@@ -547,6 +549,17 @@ def test_contests_say_what_settings_of_version_0_2_said(world: World) -> None:
     for kind in (Kind.LADDER, Kind.PANEL, Kind.GATE, Kind.EVALUATION, Kind.STAGE):
         assert f'[[contests]]\nkind = "{kind}"\n' in text
     assert not re.search("^(ladder|finals|stages|panel|challenge_games|finals_at) =", text, re.MULTILINE)
+
+
+def test_a_panel_is_judged_by_a_test_in_the_words_of_commands(world: World) -> None:
+    world.bot("rex", owner=world.boss)
+    made = applied(world, CONTESTS.replace("minimum = 3", 'test = "-5, 20.5"'))
+    assert made.season_id is not None
+    assert world.read(season_info, made.season_id).panel_test == ["-5", "20.5"]
+    assert 'test = "-5,20.5"\n' in world.read(season_as_file, world.boss, made.season_id)
+    half = CONTESTS.replace("minimum = 3", 'test = "20"')
+    with pytest.raises(BadSeasonFile, match=r"contests\.2\.test"):
+        applied(world, half)
 
 
 def test_what_is_not_among_the_contests_is_not_played(world: World) -> None:

@@ -3,7 +3,6 @@
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, bindparam, or_
@@ -138,19 +137,26 @@ def end(
         return False
     session.refresh(row)
     policy = POLICIES[row.kind]
-    drop = partial(drop_waiting, session, row.season_id, policy.cause, policy.dropped)
     mine = Meeting.contest_id == row.id
     if row.kind in EVALUATIONS:
-        drop(col(Series.meeting_id).in_(select(Meeting.id).where(mine)))
+        waiting = col(Series.meeting_id).in_(select(Meeting.id).where(mine))
+        drop_waiting(session, row.season_id, policy.cause, policy.dropped, waiting)
     else:
-        for meeting in session.exec(select(Meeting).where(mine)):
-            meeting.planned -= drop(col(Series.meeting_id) == meeting.id)
-    session.flush()
+        drop_planned(session, row, session.exec(select(Meeting).where(mine)).all())
     data = {**policy.over(session, row, notify), "reason": reason}
     if policy.word:
         record(session, who, f"{policy.word}-{state.value}", f"season/{row.season_id}", data)
     log.info("season %d: %s %d %s: %s", row.season_id, row.kind.value, row.public_id, state.value, reason)
     return True
+
+
+def drop_planned(session: Session, row: Contest, meetings: Sequence[Meeting]) -> None:
+    """Drop the waiting series of a contest's duels."""
+    policy = POLICIES[row.kind]
+    for meeting in meetings:
+        mine = col(Series.meeting_id) == meeting.id
+        meeting.planned -= drop_waiting(session, row.season_id, policy.cause, policy.dropped, mine)
+    session.flush()
 
 
 def _evaluation_over(_session: Session, row: Contest, _notify: bool) -> dict[str, Any]:
@@ -165,8 +171,8 @@ def _gate_over(session: Session, row: Contest, _notify: bool) -> dict[str, Any]:
 
 def _request_over(session: Session, row: Contest, notify: bool) -> dict[str, Any]:
     if notify:
-        candidate, opponent = session.exec(FIELD, params={"contest_id": row.id})
-        notices.challenge_over(session, row, _score(session, row), candidate, opponent)
+        candidate, *opponents = session.exec(FIELD, params={"contest_id": row.id})
+        notices.challenge_over(session, row, _score(session, row), candidate, opponents)
     return {}
 
 
@@ -177,11 +183,12 @@ def _panel_over(session: Session, row: Contest, _notify: bool) -> dict[str, Any]
 
 
 def _score(session: Session, row: Contest) -> dict[str, Any]:
-    """Return the score of a contest's only duel."""
-    (score,) = session.exec(select(Meeting.score).where(Meeting.contest_id == row.id))
-    return {name: score[name] for name in ("wins", "draws", "losses")}
+    """Return the score of a contest's duels together."""
+    scores = session.exec(SCORES, params={"contest_id": row.id}).all()
+    return {name: sum(score[name] for score in scores) for name in ("wins", "draws", "losses")}
 
 
+SCORES = select(Meeting.score).where(Meeting.contest_id == bindparam("contest_id"))
 FIELD = (
     select(BotVersion)
     .join(ContestPlayer, col(ContestPlayer.version_id) == BotVersion.id)

@@ -15,7 +15,6 @@ between two steps, do nothing twice. What differs by kind is in `KINDS`, and in 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
@@ -24,7 +23,7 @@ from sqlalchemy import bindparam
 from sqlmodel import Session, col, exists, func, or_, select
 
 from deadheat.league.service.contests.life import POLICIES, Progress
-from deadheat.league.service.duels import counting, gates, panels, requests
+from deadheat.league.service.duels import gates, panels, requests
 from deadheat.league.service.evaluations import beginning, playing
 from deadheat.league.service.evaluations.beginning import stages_in_turn
 from deadheat.league.service.series.capacity import open_series_bound
@@ -47,16 +46,12 @@ class Kind(NamedTuple):
     changed: Callable[[Session, Season, Sequence[Contest]], None] = lambda *_: None
 
 
-def _judged(tests: counting.Tests = counting.alone) -> Callable[[Session, Season, Contest, int], Progress]:
-    return partial(counting.settle, tests=tests)
-
-
 KINDS: Mapping[ContestKind, Kind] = {
     ContestKind.EVALUATION: Kind(beginning.in_turn, playing.settle, playing.finish, playing.draw),
     ContestKind.STAGE: Kind(stages_in_turn, playing.settle, playing.finish, playing.draw),
-    ContestKind.GATE: Kind(gates.at_gates, _judged(gates.tests_of), gates.decide, whose=attrgetter("entry_id")),
-    ContestKind.REQUEST: Kind(requests.allowed, _judged(), requests.decide, whose=attrgetter("asker_id")),
-    ContestKind.PANEL: Kind(panels.runs_to_play, _judged(panels.tests_of), panels.decide, changed=panels.estimate),
+    ContestKind.GATE: Kind(gates.at_gates, gates.settle, gates.decide, whose=attrgetter("entry_id")),
+    ContestKind.REQUEST: Kind(requests.allowed, requests.settle, requests.decide, whose=attrgetter("asker_id")),
+    ContestKind.PANEL: Kind(panels.runs_to_play, panels.settle, panels.decide, changed=panels.estimate),
 }
 
 

@@ -1,11 +1,11 @@
 """The duels of a season by their kind, their games so far.
 
-A duel is a meeting of two in a contest: the candidate for whom it is played, and an opponent. At a gate and on request
-a contest is one duel; against a panel there is one for each of its bots.
+A duel is a meeting of two in a contest: the candidate for whom it is played, and an opponent. At a gate a contest is
+one duel; on request and against a panel there is one for each opponent.
 
 The counts are taken from the matches each time, so it does not matter which process decides a duel, or when. The
-series of a duel are played one after the other, with fresh dice, and after each `league.pairing.duel` says whether it
-goes on.
+series of a duel are played one after the other, or two at once where a test counts pairs, with fresh dice. After them
+`league.pairing.duel` says whether it goes on.
 """
 
 from collections import Counter, defaultdict
@@ -19,8 +19,9 @@ from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, exists, or_, select
 
 from deadheat.engine.figures import plural
+from deadheat.engine.games import same_deals
 from deadheat.league import sprt
-from deadheat.league.pairing.duel import Count, Duel, Outcome
+from deadheat.league.pairing.duel import Count, Duel
 from deadheat.league.service.contests.life import POLICIES, Progress, add_meetings, begin, end
 from deadheat.league.service.series.planning import Table
 from deadheat.league.states import UNFINISHED, WITH_RESULT, ContestKind, ContestState, MatchState
@@ -35,6 +36,7 @@ from deadheat.league.tables import (
     Series,
     VoidedMatch,
 )
+from deadheat.league.words import Outcome
 
 TESTED = ("elo0", "elo1", "alpha", "beta")
 """The terms of a duel's test, by their names in `Contest.terms`."""
@@ -72,7 +74,7 @@ def matchups(session: Session, *conditions: Any) -> list[Matchup]:
 def duel_of(row: Contest) -> Duel:
     """Return the terms of a contest's duels."""
     test = sprt.Terms(**{name: row.terms[name] for name in TESTED}) if "elo0" in row.terms else None
-    return Duel(row.matches, test, replays=row.kind is ContestKind.PANEL)
+    return Duel(row.matches, test, replays=row.kind is ContestKind.PANEL, paired=row.terms.get("paired", False))
 
 
 def begin_duels(
@@ -95,6 +97,13 @@ def begin_duels(
 def test_terms(terms: Duel) -> dict[str, float]:
     """Return the terms of a duel's test as they are stored; none without one."""
     return {} if terms.test is None else {name: getattr(terms.test, name) for name in TESTED}
+
+
+def in_pairs(season: Season, terms: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the terms of a new duel's test, of pairs where the game's hands are hidden. Duels that began before there
+    were pairs keep theirs: their games have no partners.
+    """
+    return {**terms, "paired": True} if terms and same_deals(season.game) else {**terms}
 
 
 def in_play(session: Session, duels: Iterable[Matchup]) -> set[int]:
@@ -138,9 +147,9 @@ OF_PROGRAM = MATCHUPS.where(
 )
 
 
-def count_games(session: Session, tests: Mapping[int, Sequence[Matchup]]) -> dict[int, Count]:
-    """Count the games of duels, by meeting. `tests`: for each of them, itself and others of the same two programs,
-    whose games count too, except those that were abandoned.
+def count_games(session: Session, tests: Mapping[int, Sequence[Matchup]], *, paired: bool = False) -> dict[int, Count]:
+    """Count the games of duels, by meeting, and if they are `paired` their pairs. `tests`: for each of them, itself and
+    others of the same two programs, whose games count too, except those that were abandoned.
     """
     session.flush()
     ids = {duel.meeting.id for several in tests.values() for duel in several}
@@ -148,13 +157,17 @@ def count_games(session: Session, tests: Mapping[int, Sequence[Matchup]]) -> dic
     for meeting_id, kind, seat, games in session.connection().execute(TALLIES, {"duels": sorted(ids)}):
         tallies[meeting_id][kind] += games
         tallies[meeting_id]["begun"] += games if seat == 0 and kind not in ("voided", "abandoned") else 0
+    scores: dict[int, Counter[int]] = defaultdict(Counter)
+    for meeting_id, half_points in session.connection().execute(PAIRS, {"duels": sorted(ids)}) if paired else ():
+        scores[meeting_id][half_points] += 1
     counts = {}
     for meeting_id, several in tests.items():
         tally = Counter(tallies[meeting_id])
         for duel in several:
             if duel.meeting.id != meeting_id:
                 tally.update({**tallies[duel.meeting.id], "abandoned": 0})
-        counts[meeting_id] = Count(**tally)
+        pairs = tuple(sum(scores[duel.meeting.id][score] for duel in several) for score in range(5))
+        counts[meeting_id] = Count(**tally, pairs=pairs)
     return counts
 
 
@@ -171,6 +184,7 @@ _GAMES = (
             else_="losses",
         ).label("kind"),
         col(_own.seat).label("seat"),
+        col(Match.commitment).label("deal"),
     )
     .join_from(Series, Meeting, col(Meeting.id) == Series.meeting_id)
     .join(Contest, col(Contest.id) == Meeting.contest_id)
@@ -182,8 +196,16 @@ _GAMES = (
     .where(col(Match.state).in_((*WITH_RESULT, MatchState.ABANDONED)))
     .subquery()
 )
-TALLIES: Any = columns(*_GAMES.c, func.count()).group_by(*_GAMES.c)
+_KEY = (_GAMES.c.meeting_id, _GAMES.c.kind, _GAMES.c.seat)
+TALLIES: Any = columns(*_KEY, func.count()).group_by(*_KEY)
 """How often each field of `Count` occurs in the games of duels, by the candidate's seat."""
+PAIRS: Any = (
+    columns(_GAMES.c.meeting_id, func.sum(case((_GAMES.c.kind == "wins", 2), (_GAMES.c.kind == "draws", 1), else_=0)))
+    .where(_GAMES.c.kind.in_(("wins", "draws", "losses")))
+    .group_by(_GAMES.c.meeting_id, _GAMES.c.deal)
+    .having(func.count() == 2)
+)
+"""The half points in each deal of duels of which both games count."""
 
 
 # Going on -----------------------------------------------------------------------------------------------------------
@@ -212,24 +234,29 @@ def settle(session: Session, season: Season, row: Contest, _room: int, *, tests:
     terms = duel_of(row)
     duels = [Matchup(*values) for values in session.exec(OF_CONTEST, params={"contest_id": row.id})]
     playing = set() if terms.replays else in_play(session, duels)
+    over = {duel.meeting.id for duel in duels if "outcome" in duel.meeting.score}
+    playing |= over
     counted = {meeting_id: its for meeting_id, its in tests(session, row, duels).items() if meeting_id not in playing}
     playing |= in_play(session, chain(*counted.values())) if terms.replays else set()
-    counts = count_games(session, counted)
+    counts = count_games(session, counted, paired=terms.paired)
     judged, tables, changed = [], [], False
     for duel in duels:
         if (count := counts.get(duel.meeting.id)) is None:
             continue
         outcome, llr = terms.judge(count)
-        score = {"wins": count.wins, "draws": count.draws, "losses": count.losses, "llr": llr}
+        score: dict[str, Any] = {"wins": count.wins, "draws": count.draws, "losses": count.losses, "llr": llr}
+        if outcome is not None and not terms.replays:  # it stands, while the contest's other duels go on
+            score["outcome"] = outcome.value
         changed |= score != duel.meeting.score
         duel.meeting.score = score
         judged.append(Judged(duel, count, outcome))
         if outcome is None and playing.isdisjoint(other.meeting.id for other in counted[duel.meeting.id]):
             length, candidate_begins = terms.draw(count, duel.meeting.planned, season.series_length)
             seats = (row.candidate_id, duel.opponent_id)[:: 1 if candidate_begins else -1]
-            tables.append(Table(seats, length, POLICIES[row.kind].precedence, meeting_id=duel.meeting.id))
+            precedence = POLICIES[row.kind].precedence
+            tables.append(Table(seats, length, precedence, meeting_id=duel.meeting.id, paired=terms.paired))
     session.flush()
-    is_over = len(judged) == len(duels) and all(duel.outcome for duel in judged)
+    is_over = len(judged) + len(over) == len(duels) and all(duel.outcome for duel in judged)
     return Progress(not is_over, tables, judged, changed)
 
 

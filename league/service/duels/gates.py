@@ -12,6 +12,7 @@ continues from its games when the same two programs meet at this gate again.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from sqlalchemy import bindparam
@@ -21,13 +22,15 @@ from deadheat.engine.games import GAMES
 from deadheat.engine.language import N_, _
 from deadheat.league import sprt
 from deadheat.league.errors import BadSetting
-from deadheat.league.pairing.duel import Duel, Outcome
+from deadheat.league.pairing.duel import Duel
 from deadheat.league.service.contests.life import Progress, end, end_all, running
+from deadheat.league.service.duels import counting
 from deadheat.league.service.duels.counting import (
     TESTED,
     Ends,
     Matchup,
     begin_duels,
+    in_pairs,
     of_program,
     same_program,
     test_terms,
@@ -38,6 +41,7 @@ from deadheat.league.service.ground.steps import touch_log
 from deadheat.league.service.seasons.absence import wake
 from deadheat.league.states import ContestKind, ContestState
 from deadheat.league.tables import AbsentEntry, BotVersion, Contest, Entry, Season
+from deadheat.league.words import Outcome
 
 TEST, MOST_GAMES = sprt.Terms(0.0, 100.0), 200
 """What new versions must pass unless their author says otherwise. The closer the bounds, the more games a verdict
@@ -96,6 +100,8 @@ def _begin(session: Session, season: Season, entry: Entry, candidate: BotVersion
     games = max(1, min(entry.gate["games"], season.challenge_games))
     incumbent = session.get_one(BotVersion, entry.version_id)
     terms = {name: entry.gate[name] for name in TESTED}
+    if all(duel.contest.terms.get("paired") for duel in tried):  # otherwise it continues without pairs
+        terms = in_pairs(season, terms)
     row = begin_duels(session, season, ContestKind.GATE, candidate, [incumbent], games, entry_id=entry.id, terms=terms)
     data = {"bot": entry.bot_id, "candidate": candidate.number}
     record(session, SYSTEM, "challenge-began", f"season/{season.id}", data)
@@ -143,6 +149,8 @@ def tests_of(session: Session, row: Contest, duels: Sequence[Matchup]) -> dict[i
     """Return a gate's duel with those whose games count for its test."""
     return {duel.meeting.id: tests(session, row.entry_id, row.candidate_id, duel.opponent_id) for duel in duels}
 
+
+settle = partial(counting.settle, tests=tests_of)
 
 ENDS: Ends = {
     Outcome.STRONGER: (ContestState.PASSED, N_("It is stronger.")),

@@ -10,6 +10,11 @@ With a minimum, a version plays for its entry only when it has the points. Until
 version; an entry without one is stored, but no matches are drawn for it (`Entry.waits_for_panel`). An entry that
 follows its bot takes the newest version with the points; otherwise its author chooses one by number, also in advance.
 
+With a test in place of a minimum, all games against the panel together are judged by it, as soon as it has a verdict.
+Each bot of the panel plays two games, then all again: the test looks only when every bot has played equally many, so
+neither its strong half nor its weak one decides. Such rounds vary less than games drawn by lot, which the test assumes,
+so it errs less often than it says. Without a verdict after all games a version has not passed.
+
 * One version of an entry is played at a time: the one chosen by number, or else the newest. The waiting series of an
   older one are dropped; it continues from its results when the newer one is done.
 * Matches that the service fails to play, or an organiser voids, are replayed, and a held match keeps the panel open.
@@ -21,6 +26,7 @@ follows its bot takes the newest version with the points; otherwise its author c
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,13 +36,24 @@ from sqlmodel import Session, col, func, select
 from deadheat.engine.figures import counted
 from deadheat.engine.games import GAMES
 from deadheat.engine.language import N_, _
+from deadheat.league import sprt
 from deadheat.league.causes import Cause
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting
+from deadheat.league.pairing.duel import Count, Duel
 from deadheat.league.ratings import Games, Log, Prior, RatingConfig, log_of, performances
 from deadheat.league.service.bots.bots import is_active
 from deadheat.league.service.contests.life import Progress, end, end_all
-from deadheat.league.service.duels.counting import Matchup, begin_duels, matchups, of_program
+from deadheat.league.service.duels import counting
+from deadheat.league.service.duels.counting import (
+    TESTED,
+    Matchup,
+    begin_duels,
+    duel_of,
+    matchups,
+    of_program,
+    test_terms,
+)
 from deadheat.league.service.duels.gates import choose_version
 from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.service.ground.lookups import newest_ranking
@@ -46,6 +63,7 @@ from deadheat.league.service.seasons.admission import newest_ready
 from deadheat.league.service.series.dropping import drop_waiting
 from deadheat.league.states import ENTERABLE, ContestKind, ContestState
 from deadheat.league.tables import Bot, BotVersion, Contest, Entry, Meeting, Season, Series, Team, User
+from deadheat.league.words import Outcome
 
 
 def panel_faults(session: Session, season: Season) -> Iterator[BadSetting]:
@@ -53,10 +71,18 @@ def panel_faults(session: Session, season: Season) -> Iterator[BadSetting]:
     if not season.panel:
         if season.panel_minimum is not None:
             yield BadSetting("panel_minimum", _("without a panel there are no points"))
+        if season.panel_test is not None:
+            yield BadSetting("panel_test", _("without a panel there is no test"))
         return
+    if season.panel_minimum is not None and season.panel_test is not None:
+        yield BadSetting("panel_test", _("either points or a test decides; leave one out"))
+    try:
+        _test(season)
+    except ValueError as error:
+        yield BadSetting("panel_test", str(error))
     if GAMES[season.game].seats.start > 2:
         yield BadSetting("panel", _("%(game)s cannot be played by two bots", game=season.game))
-    unknown = [name for name in season.panel if _named(session, season.game, name) is None]
+    unknown = [name for name in season.panel if bot_named(session, season.game, name) is None]
     if unknown:
         names = ", ".join(unknown)
         house = [name.removeprefix("house/") for name in unknown if name.startswith("house/")]
@@ -72,7 +98,7 @@ def panel_faults(session: Session, season: Season) -> Iterator[BadSetting]:
         yield BadSetting("panel_minimum", sentence)
 
 
-def _named(session: Session, game: str, name: str) -> Bot | None:
+def bot_named(session: Session, game: str, name: str) -> Bot | None:
     """Return the bot of a game with this owner, an author or a team, and this name."""
     owner, _, bot = name.lower().partition("/")
     of_name = select(Bot).where(Bot.game == game, Bot.name_key == bot)
@@ -93,9 +119,18 @@ def runs(session: Session, *conditions: Any, **given: Any) -> list[Contest]:
     return list(session.exec((RUNNING if given else RUNS).where(*conditions), params=given))
 
 
+def admits(season: Season) -> bool:
+    """Say whether a season's panel decides which versions play."""
+    return bool(season.panel) and (season.panel_minimum is not None or season.panel_test is not None)
+
+
 def has_points(run: Contest) -> bool:
     """Say whether the version may play for its entry."""
-    return run.terms["minimum"] is None or run.state is ContestState.PASSED
+    return not _is_judged(run) or run.state is ContestState.PASSED
+
+
+def _is_judged(run: Contest) -> bool:
+    return run.terms["minimum"] is not None or "elo0" in run.terms
 
 
 def arrive(session: Session, season: Season, entry: Entry, version: BotVersion) -> Contest | None:
@@ -130,7 +165,7 @@ def _begin(session: Session, season: Season, entry: Entry, version: BotVersion) 
     bots, own = _bots(session, season), entry.bot_id
     ids = [version_id for bot_id, version_id in bots.items() if bot_id != own and version_id is not None]
     opponents = [session.get_one(BotVersion, version_id) for version_id in ids]
-    minimum = None if own in bots else _points_needed(season, len(opponents))
+    needed = {"minimum": None} if own in bots else _needed(season, len(opponents))
     row = begin_duels(
         session,
         season,
@@ -139,8 +174,8 @@ def _begin(session: Session, season: Season, entry: Entry, version: BotVersion) 
         opponents,
         season.panel_games,
         entry_id=entry.id,
-        terms={"panel": season.panel, "minimum": minimum, "chosen": False},
-        result={"points": None, "elo": None, "se": None},
+        terms={"panel": season.panel, "chosen": False, **needed},
+        result={"points": None, "elo": None, "se": None, **({"llr": 0.0} if "elo0" in needed else {})},
     )
     _set_aside_others(session, season, entry)
     return row
@@ -152,7 +187,7 @@ def _bots(session: Session, season: Season) -> dict[int, int | None]:
     """
     chosen: dict[int, int | None] = {}
     for name in season.panel or ():
-        bot = _named(session, season.game, name)
+        bot = bot_named(session, season.game, name)
         if bot is None:
             continue
         here = select(Entry.version_id).where(Entry.bot_id == bot.id, taking_part(season.id))
@@ -166,11 +201,19 @@ def _bots(session: Session, season: Season) -> dict[int, int | None]:
     return chosen
 
 
-def _points_needed(season: Season, opponents: int) -> float | None:
-    """Return the points needed against that many of the panel's bots, or None without a minimum."""
-    if season.panel_minimum is None:
+def _needed(season: Season, opponents: int) -> dict[str, Any]:
+    """Return the terms of the verdict against that many of the panel's bots: the points (None: none), and the test."""
+    minimum = season.panel_minimum
+    points = None if minimum is None else minimum * opponents / len(season.panel or ())
+    return {"minimum": points, **test_terms(Duel(season.panel_games, _test(season)))}
+
+
+def _test(season: Season) -> sprt.Terms | None:
+    """Return the test against a season's panel. Raises ValueError: its bounds make none."""
+    if season.panel_test is None:
         return None
-    return season.panel_minimum * opponents / len(season.panel or ())
+    elo0, elo1 = map(float, season.panel_test)
+    return sprt.Terms(elo0, elo1)
 
 
 def _is_outdated(session: Session, season: Season, run: Contest) -> bool:
@@ -178,8 +221,8 @@ def _is_outdated(session: Session, season: Season, run: Contest) -> bool:
     if run.state is not ContestState.FAILED:
         return False
     opponents = session.exec(select(func.count()).where(Meeting.contest_id == run.id)).one()
-    needed = (season.panel, season.panel_games, _points_needed(season, opponents))
-    return (run.terms["panel"], run.matches, run.terms["minimum"]) != needed
+    here = {name: run.terms[name] for name in ("minimum", *TESTED) if name in run.terms}
+    return (run.terms["panel"], run.matches, here) != (season.panel, season.panel_games, _needed(season, opponents))
 
 
 def _set_aside_others(session: Session, season: Season, entry: Entry) -> None:
@@ -205,12 +248,12 @@ def played_first(running: Iterable[Contest]) -> list[Contest]:
 
 
 def runs_to_play(session: Session, season: Season) -> list[Contest]:
-    """Return the runs to be played now, in the order of arrival. Without a panel end them all; without a minimum let
-    every entry play that waits for points.
+    """Return the runs to be played now, in the order of arrival. Without a panel end them all; unless it decides who
+    plays, let every entry play that waits for it.
     """
     if not season.panel:
         end_all(session, season.id, N_("The season no longer has a panel."), ContestKind.PANEL)
-    if not season.panel or season.panel_minimum is None:
+    if not admits(season):
         waiting = {"season_id": season.id, "waits_for_panel": True}
         if set_values(session, Entry, where=waiting, waits_for_panel=False):
             session.expire_all()
@@ -228,22 +271,59 @@ def tests_of(session: Session, row: Contest, duels: Sequence[Matchup]) -> dict[i
     return {duel.meeting.id: [test for test in every if test.opponent_id == duel.opponent_id] for duel in duels}
 
 
+def settle(session: Session, season: Season, run: Contest, room: int) -> Progress:
+    """Settle a run. With a test, judge the games against all bots together once each has played equally many, and plan
+    two more for each, or those that some bots lack.
+    """
+    progress = counting.settle(session, season, run, room, tests=tests_of)
+    terms = duel_of(run)
+    counts = {duel.meeting.id: games for duel, games, _ in progress.duels}
+    if terms.test is None or not counts:
+        return progress
+    if len(progress.tables) < sum(outcome is None for *_, outcome in progress.duels):  # some are being played
+        return progress._replace(tables=())
+    played = {games.finished for games in counts.values()}
+    even = len(played) == 1 or not progress.is_open
+    if even:
+        outcome, llr = replace(terms, replays=False, games=terms.games * len(counts)).judge(pooled(counts.values()))
+        run.result = {**run.result, "llr": llr}
+        if outcome is not None:
+            judged = [duel._replace(outcome=outcome) for duel in progress.duels]
+            return progress._replace(is_open=False, tables=(), duels=judged)
+    goal = max(played) + 2 * even
+    tables = [
+        replace(table, matches=most)
+        for table in progress.tables
+        if (most := min(table.matches, goal - counts[table.meeting_id].finished)) > 0
+    ]
+    return progress._replace(tables=tables)
+
+
+def pooled(counts: Collection[Count]) -> Count:
+    """Return the games of several duels as those of one that plays voided and abandoned ones again."""
+    names = ("wins", "draws", "losses", "both_failed")
+    return Count(**{name: sum(getattr(count, name) for count in counts) for name in names})
+
+
 def decide(session: Session, season: Season, run: Contest, progress: Progress) -> None:
-    """End a run whose games are all played. If the version has enough points, let it play for its entry, directly or
-    through the entry's gate.
+    """End a run that its games decide. If the version has enough points, or has passed the test, let it play for its
+    entry, directly or through the entry's gate.
     """
     points = sum((games.wins + games.draws / 2 for _, games, _ in progress.duels), 0.0)
-    minimum, chosen = run.terms["minimum"], run.terms["chosen"]
-    reached = minimum is None or points >= minimum
+    minimum, chosen, tested = run.terms["minimum"], run.terms["chosen"], "elo0" in run.terms
+    outcomes = {outcome for *_, outcome in progress.duels}
+    reached = (minimum is None or points >= minimum) and not (tested and outcomes - {Outcome.STRONGER})
     run.result = {**run.result, "points": points}
     state = ContestState.PASSED if reached else ContestState.FAILED
-    if not end(session, run, state, "" if progress.duels else N_("No bot of the panel could play.")):
+    undecided = N_("All games have been played without a verdict.") if tested and Outcome.SPENT in outcomes else ""
+    if not end(session, run, state, undecided if progress.duels else N_("No bot of the panel could play.")):
         return
     version = session.get_one(BotVersion, run.candidate_id)
-    notices.panel_played(session, run, version, points, run.matches * len(progress.duels))
+    played = sum(games.finished for _, games, _ in progress.duels)
+    notices.panel_played(session, run, version, points, played if tested else run.matches * len(progress.duels))
     entry = session.get_one(Entry, run.entry_id)
     newest = entry.follows and (entry.waits_for_panel or run.candidate_id > entry.version_id)
-    if not reached or minimum is None or not (chosen or newest):
+    if not reached or not _is_judged(run) or not (chosen or newest):
         return
     gated = entry.gate is not None and not chosen and not entry.waits_for_panel
     if gated and season.state not in ENTERABLE:  # the gate is closed

@@ -110,9 +110,10 @@ def gate_decided(session: Session, gate: Contest, candidate: BotVersion) -> None
 
 def panel_played(session: Session, run: Contest, version: BotVersion, points: float, most: int) -> None:
     """Tell a bot's owners how its version fared against the panel. `most`: the highest possible score."""
-    verdict, minimum = "", run.terms["minimum"]
+    verdict, minimum, reached = "", run.terms["minimum"], run.state is ContestState.PASSED
+    if "elo0" in run.terms:
+        verdict = N_("; it passed the test, so it may play") if reached else N_("; it did not pass the test")
     if minimum is not None:
-        reached = run.state is ContestState.PASSED
         verdict = (
             N_("; it needs {minimum}, so it may play") if reached else N_("; it needs {minimum}, so it does not play")
         )
@@ -122,11 +123,15 @@ def panel_played(session: Session, run: Contest, version: BotVersion, points: fl
 
 
 def challenge_over(
-    session: Session, request: Contest, score: Facts, candidate: BotVersion, opponent: BotVersion
+    session: Session, request: Contest, score: Facts, candidate: BotVersion, opponents: Sequence[BotVersion]
 ) -> None:
-    """Tell a bot's owners that the unrated matches they asked for are over."""
+    """Tell a bot's owners that the unrated matches they asked for are over. Several opponents are named by the first
+    and the number of the others.
+    """
+    opponent = session.get_one(Bot, opponents[0].bot_id).name
+    opponent += f" (+{len(opponents) - 1})" if opponents[1:] else ""
     facts = {**_season_facts(session, request.season_id), **score, "reason": request.reason}
-    facts |= {"challenge_id": request.public_id, "opponent": session.get_one(Bot, opponent.bot_id).name}
+    facts |= {"challenge_id": request.public_id, "opponent": opponent}
     subject = f"challenge/{request.public_id}"
     _tell_people_of(session, candidate.bot_id, NoticeKind.CHALLENGE_OVER, subject, **facts)
 

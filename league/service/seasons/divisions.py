@@ -20,7 +20,7 @@ from deadheat.league.errors import BadSetting, NotFound, TooMany, WrongState
 from deadheat.league.records.seasons import Division as DivisionView
 from deadheat.league.service.bots.bots import active
 from deadheat.league.service.duels.counting import matchups
-from deadheat.league.service.duels.panels import without_points
+from deadheat.league.service.duels.panels import admits, without_points
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.counting import may_be_drawn
 from deadheat.league.service.ground.lookups import existing_entry, final_ranking
@@ -240,7 +240,7 @@ def _begins_with(
     active version, the newest acceptable one that has not failed there plays.
     """
     gated = before.gate is not None and season.challenge_games > 0
-    needs_points = bool(season.panel) and season.panel_minimum is not None
+    needs_points = admits(season)
     if not objection(season, playing) and (gated or needs_points or not before.follows):
         return playing
     failed = without_points(session, previous, before.bot_id) if needs_points else set()

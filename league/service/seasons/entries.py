@@ -15,7 +15,7 @@ from deadheat.league.records import from_row
 from deadheat.league.records.entries import Entry as EntryInfo
 from deadheat.league.service.bots.bots import is_own, must_be_active, own_bot
 from deadheat.league.service.duels.gates import choose_version, gate_as_json
-from deadheat.league.service.duels.panels import arrive, choose_in_advance, has_points, without_points
+from deadheat.league.service.duels.panels import admits, arrive, choose_in_advance, has_points, without_points
 from deadheat.league.service.ground import lookups
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.lookups import entry_of
@@ -73,7 +73,7 @@ def enter(
             bot_id=version.bot_id,
             version_id=version.id,
             division=lowest_division(session, season.id),
-            waits_for_panel=bool(season.panel) and season.panel_minimum is not None,
+            waits_for_panel=admits(season),
             created_at=now(session),
         )
         session.add(entry)
@@ -268,6 +268,8 @@ def _choose_by_author(
     run = _choose(session, season, entry, version, by_gate=number is None and not is_new)
     chosen = None if number is None else run
     if chosen is not None and chosen.state is ContestState.FAILED:
+        if chosen.terms["minimum"] is None:
+            raise NotAdmitted(_("version %(number)s did not pass the test against the panel", number=number))
         why = _("version %(number)s has %(points)s points against the panel but needs %(least)s")
         points, least = f"{chosen.result['points']:g}", f"{chosen.terms['minimum']:g}"
         raise NotAdmitted(why % {"number": number, "points": points, "least": least})

@@ -111,7 +111,7 @@ def edit_season(
     for setting, value in changed.items():
         setattr(row, setting, value)
     _raise_any(faults(row))
-    if changed.keys() & {"panel", "panel_games", "panel_minimum"}:
+    if changed.keys() & {"panel", "panel_games", "panel_minimum", "panel_test"}:
         _raise_any(panel_faults(session, row))
     _flush_named(session, row)
     if renamed or changed:

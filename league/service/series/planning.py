@@ -49,13 +49,16 @@ def matches_of_each(season: Season, matches: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Versions that are to play a number of matches against each other. `round`: that of finals or an evaluation."""
+    """Versions that are to play a number of matches against each other. `round`: that of finals or an evaluation.
+    `paired`: the table is a challenge's, whose deals are shared like those of rated matches.
+    """
 
     versions: Sequence[int]
     matches: int
     precedence: Precedence = Precedence.ORDINARY
     round: int | None = None
     meeting_id: int | None = None
+    paired: bool = False
 
 
 def add_series(
@@ -71,8 +74,8 @@ def add_series(
 
     With two versions, the first begins; after that they take turns. If deals are shared, there are as many series as
     seats, and `matches` is reduced to whole groups. Fewer matches than one group, which a pair may still need when one
-    of its series was dropped, get fresh dice. Challenges get fresh dice in every game, because their test assumes
-    independent matches. `asked`: an author asked for them, and the dice do not belong to the season.
+    of its series was dropped, get fresh dice. Challenges get fresh dice in every game, unless their test counts pairs,
+    because it assumes independent matches. `asked`: an author asked for them, and the dice do not belong to the season.
     """
     if not tables:
         return []
@@ -96,7 +99,7 @@ def _plans(session: Session, season: Season, table: Table, purpose: Purpose) -> 
     """Seat the matches of each of a table's series."""
     order = surroundings(session).entropy(SEED_BYTES)  # decides the order round the table and of the deals
     seats = len(table.versions)
-    if same_deals(season.game) and purpose not in OF_CHALLENGES and table.matches >= seats:
+    if same_deals(season.game) and (table.paired or purpose not in OF_CHALLENGES) and table.matches >= seats:
         return rotations(table.versions, whole_turns(table.matches, seats) // seats, seed=order)
     return [seatings(table.versions, table.matches, seed=order)]
 

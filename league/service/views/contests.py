@@ -4,7 +4,7 @@ One record (`league.records.contests`) describes every kind. What earlier releas
 panel results are views of it, for the addresses of `/v1` that still have them.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from datetime import datetime
 from functools import cache
@@ -66,6 +66,7 @@ from deadheat.league.tables import (
     UtcDateTime,
 )
 from deadheat.league.timetable import timetable
+from deadheat.league.words import Outcome
 
 TOP = 10
 """How many bots' courses are shown together."""
@@ -181,14 +182,21 @@ FIELDS = (
 def _of_duel(session: Session, row: Any, met: Sequence[Meeting]) -> dict[str, Any]:
     values: dict[str, Any] = {"planned": sum(meeting.planned for meeting in met), "waits": _waits(session, row, met)}
     values |= {name: sum(meeting.score[name] for meeting in met) for name in ("wins", "draws", "losses")}
-    test = duel_of(row).test
+    test, values["paired"] = duel_of(row).test, duel_of(row).paired
     if test is not None:
         lower, upper = test.bounds
-        values |= {"elo0": test.elo0, "elo1": test.elo1, "lower": lower, "upper": upper, "llr": met[0].score["llr"]}
+        llr = row.result["llr"] if row.kind is ContestKind.PANEL else met[0].score["llr"]
+        llr = None if _own_tests(row.kind, len(met)) else llr
+        values |= {"elo0": test.elo0, "elo1": test.elo1, "lower": lower, "upper": upper, "llr": llr}
     if row.kind is ContestKind.PANEL:
         elo, se = row.result["elo"], row.result["se"]
         values |= {"minimum": row.terms["minimum"]} | ({} if elo is None else _interval(elo, se))
     return values
+
+
+def _own_tests(kind: ContestKind, opponents: int) -> bool:
+    """Say whether each opponent has a test of its own."""
+    return kind is ContestKind.REQUEST and opponents > 1
 
 
 def _waits(session: Session, row: Any, met: Sequence[Meeting]) -> str:
@@ -199,7 +207,7 @@ def _waits(session: Session, row: Any, met: Sequence[Meeting]) -> str:
         return "" if first_one else _("Another version of the bot plays the panel first.")
     if row.state is not ContestState.RUNNING or row.kind is not ContestKind.REQUEST:
         return ""
-    theirs = session.exec(OPEN_OF, params={"meeting": met[0].id}).first()
+    theirs = session.exec(OPEN_OF, params={"meetings": [meeting.id for meeting in met]}).first()
     if theirs is not None and theirs.state is JobState.RUNNING:
         return ""
     if stop := stopped(session):
@@ -222,8 +230,8 @@ def _waits(session: Session, row: Any, met: Sequence[Meeting]) -> str:
 
 OPEN_OF = (
     select(Series)
-    .where(col(Series.meeting_id) == bindparam("meeting"), col(Series.state).in_(UNFINISHED))
-    .order_by(col(Series.state).desc())
+    .where(col(Series.meeting_id).in_(bindparam("meetings", expanding=True)), col(Series.state).in_(UNFINISHED))
+    .order_by(col(Series.state).desc(), col(Series.queued_at))
 )
 _ASKED_FOR = (col(Series.state) == JobState.QUEUED, col(Series.precedence) == Precedence.ASKED)
 BEFORE = select(func.count()).where(*_ASKED_FOR, col(Series.queued_at) < bindparam("at", type_=UtcDateTime))
@@ -304,11 +312,12 @@ def must_see(session: Session, viewer: Person | None, number: int, kind: Contest
     return row
 
 
-def _difference(fields: dict[str, Any]) -> dict[str, float]:
-    """Return the performance of the candidate of a duel of two, measured from its opponent; none before a game."""
-    own, other = (version.version_id for version in fields["versions"])
-    games = log_of_scores([(own, other, (fields["wins"], fields["draws"], fields["losses"]))])
-    performance = performances(games, RatingConfig(), {str(other)}, {}).get(str(own)) if games.games else None
+def _difference(versions: Sequence[records.ContestVersion], opponents: Sequence[PanelOpponent]) -> dict[str, float]:
+    """Return the performance of a candidate, measured from the mean of its opponents; none before a game."""
+    own, *others = (version.version_id for version in versions)
+    scores = ((one.wins, one.draws, one.losses) for one in opponents)
+    games = log_of_scores((own, other, score) for other, score in zip(others, scores, strict=True))
+    performance = performances(games, RatingConfig(), set(map(str, others)), {}).get(str(own)) if games.games else None
     return {} if performance is None else _interval(performance.elo - RatingConfig().centre_elo, performance.se)
 
 
@@ -343,7 +352,7 @@ def contest(
     if row.kind not in EVALUATIONS:
         opponents = opponents_of(session, [contest_id], fields["versions"])[contest_id]
         if row.kind is not ContestKind.PANEL:
-            fields |= _difference(fields)
+            fields |= _difference(fields["versions"], opponents)
         return records.ContestDetail(**fields, standings=[], bracket=[], opponents=opponents)
     placed = _final(session, row, versions, skip, limit)
     if placed is None:
@@ -491,9 +500,12 @@ def opponents_of(
     of = {version.version_id: version for version in versions}
     faults = {(duel, version): count for duel, version, count in session.exec(FAULTS, params={"duels": ids})}
     matches = matches_of(session, ids)
+    among = Counter(matchup.contest.id for matchup in duels)
     opponents: dict[int, list[PanelOpponent]] = defaultdict(list)
     for matchup in duels:
-        score = {name: matchup.meeting.score[name] for name in ("wins", "draws", "losses")}
+        met, row = matchup.meeting.score, matchup.contest
+        score = {name: met[name] for name in ("wins", "draws", "losses")}
+        alone = not _own_tests(row.kind, among[row.id])
         opponent = from_row(
             PanelOpponent,
             of[matchup.opponent_id],
@@ -501,6 +513,8 @@ def opponents_of(
             faults=faults.get((matchup.meeting.id, matchup.candidate_id), 0),
             opponent_faults=faults.get((matchup.meeting.id, matchup.opponent_id), 0),
             match_ids=matches.get(matchup.meeting.id, []),
+            llr=None if alone or not row.terms else met["llr"],
+            outcome=None if alone or "outcome" not in met else Outcome(met["outcome"]),
             **score,
         )
         opponents[matchup.contest.id].append(opponent)

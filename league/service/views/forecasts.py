@@ -409,7 +409,7 @@ def _no_more(season: Season, entry: EntryInfo, version: int | None) -> str:
     if entry.absence is not None:
         return _("It is %(state)s in this season: it gets no more matches.", state=gettext(entry.absence.value))
     if entry.waits_for_panel:
-        return _("It has too few points against the season's panel, so it gets no matches.")
+        return _("It has not passed the season's panel, so it gets no matches.")
     if version is not None and version not in (entry.version, entry.challenger):
         text = _("Version %(version)s gets no more matches: version %(other)s plays in this season.")
         return text % {"version": version, "other": entry.version}

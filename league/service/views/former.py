@@ -86,7 +86,7 @@ def asked_challenge(session: Session, viewer: Person | None, challenge_id: int) 
 
 
 def _asked(row: records.Contest) -> AskedChallenge:
-    own, other = row.versions
+    own, other = row.versions[:2]
     assert row.asker is not None, "somebody asked for it"
     return from_row(
         AskedChallenge,
@@ -98,6 +98,7 @@ def _asked(row: records.Contest) -> AskedChallenge:
         **{f"opponent_{name}": getattr(other, name) for name in ("author", "version", "version_id")},
         opponent=other.bot,
         games_planned=row.planned,
+        opponents=len(row.versions) - 1,
     )
 
 
@@ -120,7 +121,7 @@ def panel_results(session: Session, owner: Person, bot_id: int, version: int | N
             waits=bool(row.waits),
             plays=(row.season_id, row.versions[0].version_id) in plays,
             points=row.wins + row.draws / 2,
-            most=row.matches * len(opponents[row.id]),
+            most=row.matches * len(opponents[row.id]) if row.elo0 is None else row.wins + row.draws + row.losses,
             opponents=opponents[row.id],
         )
         for row in rows
