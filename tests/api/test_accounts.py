@@ -162,7 +162,7 @@ def test_another_site_changes_nothing(ada: Browser, site: Site, changed: dict[st
     token = given["X-CSRF-Token"]
     if token is not None:
         fields["csrf"] = token
-    assert ada.client.post("/account/bots", data=fields, headers=headers).status_code == 403
+    assert ada.client.post("/account/teams", data=fields, headers=headers).status_code == 403
     assert site.ok(200, ada.api("GET", "/v1/bots"))["items"] == []
 
 
