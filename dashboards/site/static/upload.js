@@ -59,7 +59,7 @@ function send() {
   });
   request.addEventListener("error", () => complain(say("The connection was lost. The file may be too large, or the server unavailable.")));
   request.open("POST", form.action);
-  request.setRequestHeader("Accept", "text/html");
+  request.setRequestHeader("accept", "text/html");
   request.send(new FormData(form));
 }
 
@@ -90,7 +90,7 @@ form.addEventListener("click", (event) => {
 for (const kind of ["dragenter", "dragover", "dragleave", "drop"]) {
   form.addEventListener(kind, (event) => {
     const over = kind === "dragenter" || kind === "dragover";
-    if (!event.dataTransfer.types.includes("Files")) return; // marked text, which the field takes by itself
+    if (![...event.dataTransfer.items].some((item) => item.kind === "file")) return; // marked text, which the field takes by itself
     part("drop").classList.toggle("over", over);
     if (kind !== "dragleave") event.preventDefault();
     if (kind !== "drop" || sending) return;
