@@ -71,7 +71,7 @@ function refused(page, status) {
   file().files = chosen;
   text().value = program;
   rest();
-  const wrong = form.querySelector("[aria-invalid], [role=alert]:not([hidden])");
+  const wrong = form.querySelector("[aria-invalid]") ?? form.querySelector("[role=alert]:not([hidden])");
   wrong?.scrollIntoView({ block: "center" });
   wrong?.focus({ preventScroll: true });
 }
