@@ -216,7 +216,7 @@ def quick_season(deployment: Deployment, game: str, name: str = "One") -> int:
 def uploads(page: Page, bot: str) -> int:
     page.goto(f"/submit?game={GAME}")
     page.get_by_label("Name").fill(bot)
-    page.get_by_label("Season").select_option("none yet")
+    page.get_by_label("Season").select_option("none")
     source = HOSTILE + (bots_of(GAME) / "random" / "main.py").read_text()
     drops(page, "bot.zip", zipped({"main.py": source, "zz_bulk.py": BULK}))
     page.get_by_role("button", name="Build and enter").click()

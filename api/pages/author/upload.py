@@ -73,7 +73,7 @@ def _program_values(shared: Services, session: Session, around: Sequence[Partici
     return {
         "languages": [(recipe.name, recipe.title) for recipe in here],
         "suffixes": [suffix for recipe in here for suffix in recipe.suffixes],
-        "choices": [("", _("none yet")), *chosen] if entered else [*chosen, ("", _("none yet"))],
+        "choices": [("", _("none")), *chosen] if entered else [*chosen, ("", _("none"))],
         "barred": [f"{each.season}: {each.refused}" for each in free if each.refused],
         "limit_bytes": shared.settings.upload_limit_bytes,
         "text_bytes": MAX_TEXT_BYTES,

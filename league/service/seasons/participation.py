@@ -54,7 +54,8 @@ def participation(session: Session, owner: Person, bot_id: int) -> list[Particip
 
 def prospects(session: Session, owner: Person, game: str) -> list[Participation]:
     """Return the seasons that a new bot of this author alone may enter, the newest first, as `participation` does."""
-    return _seasons(session, owner, Bot(id=0, owner_id=owner.id, game=game))
+    bot = Bot(id=0, owner_id=owner.id, game=game, name="", name_key="", created_at=now(session))
+    return _seasons(session, owner, bot)
 
 
 def _seasons(session: Session, owner: Person, bot: Bot) -> list[Participation]:
