@@ -31,6 +31,7 @@ from deadheat.engine.games.folder import bots_of
 from deadheat.engine.transcript import encode
 from deadheat.engine.verdicts import took
 from deadheat.league.causes import Cause
+from deadheat.league.records.bots import TRIAL
 from deadheat.league.service.jobs.builds import (
     BUILDS,
     BuildJob,
@@ -184,7 +185,7 @@ def _try_out(
     least, most = seats.start, seats.stop - 1
     tables = [(least, 0), (most, most - 1)] if most > least else [(least, 0)]  # with the candidate's seat
     for count, seat in tables:
-        build_log.say(f"--- trial match at a table of {count}, in seat {seat_number(seat)} ---")
+        build_log.say(f"{TRIAL} at a table of {count}, in seat {seat_number(seat)} ---")
         with doing("trial match", seats=count):
             played = _trial(context, job, candidate, count, seat, cpus, between)
         reason = _reason(context, played, seat)

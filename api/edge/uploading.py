@@ -219,11 +219,14 @@ class Room:
 
 
 FIELD = "file"
+TEXT = "program"
 
 MAX_FRAMING_BYTES = 16 * 1024
 """The most bytes that boundary lines and part headers may add to the file."""
 
 MAX_FIELD_BYTES = 256
+MAX_TEXT_BYTES = 1024 * 1024
+"""The longest program that a form may send as text. A refused form's page repeats it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +237,11 @@ class Received:
     fields: Mapping[str, str] = field(default_factory=dict)
 
 
-async def receive_file(request: Request, into: IO[bytes], limit_bytes: int, before: Collection[str] = ()) -> Received:
-    """Write the form's one file, the field `FIELD`, to `into`. `before` names the fields that may precede it.
+async def receive_file(
+    request: Request, into: IO[bytes], limit_bytes: int, before: Collection[str] = (), text: IO[bytes] | None = None
+) -> Received:
+    """Write the form's one file, the field `FIELD`, to `into`. `before` names the fields that may precede it; that of
+    these which is called `TEXT` goes to `text`.
 
     Raises:
         UploadTooLarge: as soon as this is certain; the rest of the body stays unread. HTTPException: 400 or 415, it is
@@ -248,16 +254,17 @@ async def receive_file(request: Request, into: IO[bytes], limit_bytes: int, befo
     if not 1 <= len(boundary) <= 70:
         raise _malformed("it has no boundary")
     declared = request.headers.get("content-length", "")
-    if declared.isdigit() and int(declared) > limit_bytes + MAX_FRAMING_BYTES:
+    most_bytes = limit_bytes + MAX_FRAMING_BYTES + (MAX_TEXT_BYTES if text else 0)
+    if declared.isdigit() and int(declared) > most_bytes:
         raise UploadTooLarge(limit_bytes)
-    form = _Form(into, limit_bytes, before)
+    form = _Form(into, limit_bytes, before, text)
     callbacks: Any = {name: getattr(form, name) for name in dir(form) if name.startswith("on_")}
     parser = MultipartParser(boundary, callbacks)
     total = 0
     try:
         async for chunk in request.stream():
             total += len(chunk)
-            if total > limit_bytes + MAX_FRAMING_BYTES:
+            if total > most_bytes:
                 raise UploadTooLarge(limit_bytes)
             parser.write(chunk)
     except MultipartParseError as error:
@@ -268,8 +275,9 @@ async def receive_file(request: Request, into: IO[bytes], limit_bytes: int, befo
 class _Form:
     """Receives the parser's callbacks."""
 
-    def __init__(self, into: IO[bytes], limit_bytes: int, before: Collection[str]) -> None:
+    def __init__(self, into: IO[bytes], limit_bytes: int, before: Collection[str], text: IO[bytes] | None) -> None:
         self._before = before
+        self._text = text
         self._fields: dict[str, bytes] = {}
         self._name: str | None = None  # the field being read, if it precedes the file
         self._into = into
@@ -318,6 +326,11 @@ class _Form:
         self._filename = options[b"filename"].decode("utf-8", "replace")
 
     def on_part_data(self, data: bytes, start: int, end: int) -> None:
+        if self._text is not None and self._name == TEXT:
+            self._text.write(data[start:end])
+            if self._text.tell() > MAX_TEXT_BYTES:
+                raise UploadTooLarge(MAX_TEXT_BYTES)
+            return
         if self._name is not None:
             self._fields[self._name] += data[start:end]
             if len(self._fields[self._name]) > MAX_FIELD_BYTES:

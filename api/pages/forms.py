@@ -266,6 +266,10 @@ def _marked(error: errors.LeagueError) -> Fields:
             return {"code": _("Ask an organiser for it.")}
         case errors.NameTaken():
             return {"name": _("This name is already taken.")}
+        case errors.BadUpload():
+            return {"program": str(error)}
+        case errors.NotAdmitted() | errors.WrongGame() | errors.WrongState():
+            return {"season": str(error)}
         case _:
             return {}
 

@@ -56,6 +56,10 @@ class Version(Record):
         return self.state in {VersionState.READY, VersionState.BROKEN}
 
 
+TRIAL = "--- trial match"
+"""The beginning of the line of a build's log after which the version is tried."""
+
+
 @dataclass(frozen=True, slots=True)
 class BuildTry(Record):
     """A build attempt that the service failed."""

@@ -22,8 +22,8 @@ def ada(site: Site) -> Browser:
     return Browser(site).sign_up("ada")
 
 
-def test_signing_up_leads_to_ones_account(ada: Browser) -> None:
-    assert ada.answer.url.path == "/account" and "ada" in ada.page.text
+def test_signing_up_leads_to_a_first_bot(ada: Browser) -> None:
+    assert ada.answer.url.path == "/submit" and "ada" in ada.page.text
     assert ada.answer.headers["cache-control"] == "no-store"
 
 
@@ -162,7 +162,7 @@ def test_another_site_changes_nothing(ada: Browser, site: Site, changed: dict[st
     token = given["X-CSRF-Token"]
     if token is not None:
         fields["csrf"] = token
-    assert ada.client.post("/account/bots", data=fields, headers=headers).status_code == 403
+    assert ada.client.post("/account/teams", data=fields, headers=headers).status_code == 403
     assert site.ok(200, ada.api("GET", "/v1/bots"))["items"] == []
 
 
@@ -182,7 +182,7 @@ def test_an_old_browser_on_a_plain_address_says_its_origin_alone(ada: Browser) -
 
 def test_a_token_is_shown_once_with_its_scope_and_time(ada: Browser, site: Site) -> None:
     for password, status in (("", 422), ("not hers at all", 403)):
-        ada.submit("/account/tokens", status, label="ci", scope="submit", days="30", password=password)
+        ada.submit("/account/tokens", status, at="/account", label="ci", scope="submit", days="30", password=password)
         assert "dh_" not in ada.page.text
     page = ada.submit("/account/tokens", label="ci", scope="submit", days="30", password=PASSWORD)
     secret = next(word for word in page.text.split() if word.startswith("dh_"))
@@ -333,7 +333,7 @@ def test_an_organiser_gives_out_a_code_or_closes_the_door(site: Site) -> None:
     site.problem(403, site.client.post("/v1/users", json=api), "not-invited")
     site.ok(201, site.client.post("/v1/users", json={**api, "code": "tea"}))
     guest.submit("/sign-up", name="guest", password=PASSWORD, code="tea")
-    assert guest.answer.url.path == "/account"
+    assert guest.answer.url.path == "/submit"
     boss.submit("/desk/sign-up", rule="closed")
     late = Browser(site).get("/sign-up")
     assert "Sign-up is closed" in late.text
@@ -343,7 +343,7 @@ def test_an_organiser_gives_out_a_code_or_closes_the_door(site: Site) -> None:
 
 def test_a_team_is_made_joined_handed_over_and_left(ada: Browser, site: Site) -> None:
     bob = Browser(site).sign_up("bob")
-    ada.submit("/account/teams", name="lovelace")
+    ada.submit("/account/teams", at="/account", name="lovelace")
     ada.submit("/account/teams/1/invite", name="bob")
     bob.submit("/account/teams/1/join", at="/account")
     ada.submit("/account/teams/1/hand-over", at="/account", name="bob")

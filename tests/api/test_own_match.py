@@ -211,8 +211,8 @@ SOURCE = b"print('hello')\n"
 @pytest.fixture
 def ada(site: Site) -> Browser:
     browser = Browser(site).sign_up("ada")
-    browser.submit("/account/bots", name="greedy", game=GAME)
-    assert browser.answer.url.path == "/bots/1/upload"
+    assert site.ok(201, browser.api("POST", "/v1/bots", json={"name": "greedy", "game": GAME}))["id"] == 1
+    browser.get("/bots/1/upload")
     return browser
 
 

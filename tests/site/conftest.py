@@ -1,5 +1,6 @@
 """A real browser (Debian's Chromium) at a real server. A page that complains or asks elsewhere fails its test."""
 
+import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -31,7 +32,7 @@ EXPECT_MS = 60_000
 
 expect.set_options(timeout=EXPECT_MS)
 
-REFUSED = "the server responded with a status of 422"
+REFUSED = re.compile("the server responded with a status of (409|422) ")
 """The browser's own message when a form is shown again."""
 
 CHROMIUM = shutil.which("chromium-headless-shell")
@@ -94,7 +95,7 @@ def watched(browser: Browser, url: str) -> Iterator[Open]:
     complaints: list[str] = []
 
     def said(message: ConsoleMessage) -> None:
-        if message.type in {"error", "warning"} and REFUSED not in message.text:
+        if message.type in {"error", "warning"} and not REFUSED.search(message.text):
             complaints.append(f"{message.type}: {message.text} ({message.location.get('url')})")
 
     def asked(request: Request) -> None:

@@ -19,7 +19,6 @@ from tests.cli.test_season import example, house_bots
 from tests.site.conftest import PHONE, WIDE, League, Open, keeps_out, signed_in_as
 from tests.site.picture import take
 from tests.site.test_play import signed_in
-from tests.site.test_story import drops
 
 
 @pytest.mark.parametrize("context", [{}, {"viewport": PHONE}], ids=["wide", "phone"])
@@ -166,12 +165,6 @@ def test_without_scripts_it_leads_to_the_account_all_the_same(visit: Open, leagu
     expect(page.get_by_role("heading", level=1)).to_contain_text("unscripted")
 
 
-COUNTS = """() => {
-    window.sent = 0;
-    XMLHttpRequest.prototype.send = () => { window.sent += 1; };
-}"""
-
-
 def test_an_organiser_decides_about_an_entry_by_either_button(visit: Open, league: League) -> None:
     page = visit("/desk/seasons/6", storage_state=signed_in_as(league, league.site.world.boss.id))
     assert keeps_out(page) == []
@@ -203,16 +196,6 @@ def test_what_is_wrong_is_in_sight_and_has_the_focus(visit: Open, league: League
     wrong = page.locator("#season-finals_top[aria-invalid]")
     expect(wrong).to_be_focused()
     expect(wrong).to_be_in_viewport()
-
-
-def test_a_file_dropped_while_another_is_on_its_way_is_not_sent(visit: Open, league: League) -> None:
-    owner, bot_id = league.site.world.bot()
-    page = visit(f"/bots/{bot_id}/upload", storage_state=signed_in_as(league, owner.id))
-    page.evaluate(COUNTS)
-    for _ in range(2):
-        drops(page, "bot.py", b"print()")
-        assert page.evaluate("window.sent") == 1
-    expect(page.get_by_role("button", name="Upload")).to_be_disabled()
 
 
 def test_a_season_is_previewed_from_a_file_and_made(visit: Open, league: League) -> None:

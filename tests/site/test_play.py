@@ -116,7 +116,7 @@ def signed_in(page: Page, name: str) -> Page:
     page.get_by_label("Name").fill(name)
     page.get_by_label("Password").first.fill(PASSWORD)
     page.get_by_role("button", name=re.compile("sign up|account", re.IGNORECASE)).click()
-    page.wait_for_url(re.compile("/account"))
+    page.wait_for_url(re.compile("/submit"))
     return page
 
 

@@ -134,6 +134,31 @@ def test_a_season_is_made_played_watched_and_ruled_on(
     is_told(ada, match_id)
 
 
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_newcomer_is_five_clicks_from_a_bot_that_plays(opens: Open, deployment: Deployment, scripts: bool) -> None:
+    quick_season(deployment, GAME, f"Newcomers {scripts:d}")
+    pages = []
+    for name in (f"newcomer{scripts:d}", f"rival{scripts:d}"):
+        page = opens("/", java_script_enabled=scripts)
+        clicked = [
+            page.get_by_role("link", name="Write a bot"),
+            page.get_by_label("Name"),
+            page.get_by_label("Password"),
+            page.get_by_role("button", name="Sign up"),
+            page.get_by_role("button", name="Build and enter"),
+        ]
+        for target, typed in zip(clicked, ("", name, PASSWORD, "", ""), strict=True):
+            target.click()
+            page.keyboard.type(typed)
+        page.wait_for_url("**/versions/1")
+        pages.append(page)
+    for page in pages:
+        reached = page.get_by_role("list", name="Steps").locator("[aria-current]")
+        expect(reached).to_have_text(re.compile("place . of 2"))
+        expect(page.get_by_role("link", name="first match")).to_be_visible()
+        assert page.url.endswith("/versions/1")
+
+
 def signs_up(opens: Open, name: str) -> Page:
     page = opens("/")
     page.get_by_role("link", name="Sign in").first.click()
@@ -143,7 +168,7 @@ def signs_up(opens: Open, name: str) -> Page:
     page.get_by_label("Name").fill(name)
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign up").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text(name)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Write a bot")
     return page
 
 
@@ -179,23 +204,22 @@ def makes_a_season(page: Page) -> int:
     return int(page.url.rpartition("/")[2])
 
 
-def quick_season(deployment: Deployment, game: str) -> int:
+def quick_season(deployment: Deployment, game: str, name: str = "One") -> int:
     """Open a season for a game whose replay is all we need."""
     with Client(deployment.url, deployment.organiser) as organiser:
-        body = {"name": f"One of {game}", "game": game, "series_length": 1, "games_per_pair": 1}
+        body = {"name": f"{name} of {game}", "game": game, "series_length": 1, "games_per_pair": 1}
         season = organiser.create_season(body)
         organiser.change_season(season.id, {"state": "open"})
     return season.id
 
 
 def uploads(page: Page, bot: str) -> int:
-    page.locator("#bot").get_by_label("Name").fill(bot)
-    page.locator("#bot").get_by_label("Game").select_option(GAME)
-    page.get_by_role("button", name="Create bot").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text(bot)
-    assert keeps_out(page) == []
+    page.goto(f"/submit?game={GAME}")
+    page.get_by_label("Name").fill(bot)
+    page.get_by_label("Season").select_option("none")
     source = HOSTILE + (bots_of(GAME) / "random" / "main.py").read_text()
     drops(page, "bot.zip", zipped({"main.py": source, "zz_bulk.py": BULK}))
+    page.get_by_role("button", name="Build and enter").click()
     page.wait_for_url("**/versions/1")
     page.wait_for_function(
         """(text) => {  // the page may be half loaded, again

@@ -12,13 +12,10 @@ from deadheat.api.edge import sessions
 from deadheat.api.edge.rates import address
 from deadheat.api.pages import forms
 from deadheat.api.pages.lists import courses
-from deadheat.api.pages.render import game_title
 from deadheat.api.routes import people as schemas
-from deadheat.api.routes.bots import BotRequest
 from deadheat.api.routes.people import Password, checked_person
 from deadheat.api.schemas import base
 from deadheat.api.services import Services
-from deadheat.engine.games import GAMES
 from deadheat.engine.language import N_, _, gettext, ngettext
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, NotFound, SignInAgain
@@ -66,10 +63,9 @@ def account_page(
     visit: forms.Visit,
     complaint: forms.Complaint | None = None,
     issued: access.Issued | None = None,
-    game: str = "",
     **_given: Any,
 ) -> Response:
-    """Render the account's page. `issued`: a new token; `game`: the choice for a new bot."""
+    """Render the account's page. `issued`: a new token."""
     person = visit.person
     with shared.db.reading() as session:
         own_teams = teams.teams_of(session, person)
@@ -86,15 +82,12 @@ def account_page(
             "linked": shared.provider is not None and is_linked(session, person, shared.provider.issuer),
         }
     days = [count for count in TOKEN_DAYS if count < shared.settings.token_days] + [shared.settings.token_days]
-    joined = [team for team in own_teams if person.name in team.members]
     values |= {
         "provider": shared.provider and shared.provider.host,
-        "games": [(name, game_title(name)) for name in GAMES],
-        "whose": [("", _("mine")), *((team.id, _("team %(name)s", name=team.name)) for team in joined)],
         "scopes": [(scope.value, gettext(text)) for scope, text in SCOPES.items()],
         "days": [(n, ngettext("in %(count)s day", "in %(count)s days", n) % {"count": n}) for n in days],
     }
-    return forms.private(shared, "account.html", visit, complaint, issued=issued, game=game, **values)
+    return forms.private(shared, "account.html", visit, complaint, issued=issued, **values)
 
 
 def door(
@@ -161,16 +154,8 @@ def _signed_out(request: Request, shared: Services, to: str) -> Response:
 
 
 @router.get("/account")
-def account(shared: Shared, visit: forms.Visiting, game: Annotated[str, Query(max_length=100)] = "") -> Response:
-    return account_page(shared, visit, game=game)
-
-
-@router.post("/account/bots")
-@forms.posting("bot", account_page)
-def create_bot(shared: Shared, posted: forms.Submitted) -> Response:
-    body = forms.checked(BotRequest, posted.fields)
-    bot = shared.change(bots.create_bot, posted.visit.person, body.game, body.name, body.team_id)
-    return forms.onward(f"/bots/{bot.id}/upload")
+def account(shared: Shared, visit: forms.Visiting) -> Response:
+    return account_page(shared, visit)
 
 
 @router.post("/account/tokens")

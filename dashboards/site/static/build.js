@@ -17,8 +17,9 @@ async function look() {
   if (version.state === "ready" || version.state === "broken") return location.reload();
   state.textContent = version.state === "building" ? say("building") : say("uploaded");
   state.className = `state ${version.state}`;
+  const at = version.state === "building" && told.log.includes(build.dataset.trial) ? "trial" : version.state;
   for (const step of build.querySelectorAll("[data-step]")) {
-    if (step.dataset.step === version.state) step.setAttribute("aria-current", "step");
+    if (step.dataset.step === at) step.setAttribute("aria-current", "step");
     else step.removeAttribute("aria-current");
   }
   show(plain(told.log, "\n\t") || say("Nothing yet."));

@@ -1,28 +1,50 @@
-// Uploads with a progress bar, by choosing or by dropping a file. Without this script, the form sends itself.
+// Sends a program with a progress bar, as text or as a file, chosen or dropped. Without this script, the form sends itself.
+// A refused form comes back with its complaints; what was typed and chosen stays.
 import { say } from "./say.js";
 
 const form = document.querySelector("form[data-upload]");
 const part = (name) => form.querySelector(`[data-part=${name}]`);
-const input = form.querySelector("input[type=file]");
-const button = form.querySelector("button");
-const token = document.querySelector("meta[name=csrf]").content;
+const file = () => form.elements.file;
+const text = () => form.elements.program;
+let typed = false;
+let sending = false;
 
-function complain(text) {
-  part("complaint").textContent = text;
-  part("complaint").hidden = !text;
+function rest() {
+  sending = false;
   part("progress").hidden = true;
-  button.disabled = false;
+  part("hint").hidden = false;
+  form.querySelector("button:not([type])").disabled = false;
   delete form.dataset.sent;
+  choose();
+}
+
+function choose() { // which of both is sent
+  text().disabled = file().files.length > 0;
+  part("clear").hidden = !text().disabled;
+}
+
+function complain(words) {
+  part("complaint").textContent = words;
+  part("complaint").hidden = !words;
+  rest();
 }
 
 function size(bytes) {
   return bytes < 1 << 20 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / (1 << 20)).toFixed(1)} MiB`;
 }
 
-function send(file) {
-  if (file.size > Number(form.dataset.limit)) return complain(say("%(file)s has %(size)s; at most %(most)s are accepted.", { file: file.name, size: size(file.size), most: size(Number(form.dataset.limit)) }));
-  complain("");
-  button.disabled = true;
+function tooLarge() {
+  const [chosen] = file().files;
+  const bytes = chosen ? chosen.size : new Blob([text().value]).size;
+  const most = Number(chosen ? form.dataset.limit : form.dataset.textLimit);
+  return bytes > most && say("%(file)s has %(size)s; at most %(most)s are accepted.", { file: chosen?.name ?? say("The text"), size: size(bytes), most: size(most) });
+}
+
+function send() {
+  complain(tooLarge() || "");
+  if (!part("complaint").hidden) return;
+  sending = true;
+  form.querySelector("button:not([type])").disabled = true;
   const [bar, said] = [form.querySelector("progress"), form.querySelector("output")];
   part("progress").hidden = false;
   const request = new XMLHttpRequest(); // fetch tells nothing of an upload's progress
@@ -31,34 +53,52 @@ function send(file) {
     said.textContent = event.loaded < event.total ? say("%(part)s of %(whole)s", { part: size(event.loaded), whole: size(event.total) }) : say("looking at it …");
   });
   request.addEventListener("load", () => {
-    let answer = {};
-    try { answer = JSON.parse(request.responseText); } catch { /* a proxy's own page */ }
-    if (request.status === 202) location.assign(form.dataset.then + answer.number);
-    else complain(answer.detail ?? say("The server answered %(status)s.", { status: request.status }));
+    if (request.status !== 200) return refused(new DOMParser().parseFromString(request.responseText, "text/html"), request.status);
+    typed = false;
+    location.assign(request.responseURL);
   });
   request.addEventListener("error", () => complain(say("The connection was lost. The file may be too large, or the server unavailable.")));
-  request.open("POST", form.dataset.upload);
-  request.setRequestHeader("X-CSRF-Token", token);
-  const body = new FormData();
-  body.append("file", file);
-  request.send(body);
+  request.open("POST", form.action);
+  request.setRequestHeader("accept", "text/html");
+  request.send(new FormData(form));
+}
+
+function refused(page, status) {
+  const next = page.querySelector("form[data-upload]");
+  if (!next) return complain(page.querySelector("main p")?.textContent ?? say("The server answered %(status)s.", { status }));
+  const [chosen, program] = [file().files, text().value];
+  form.replaceChildren(...next.childNodes);
+  file().files = chosen;
+  text().value = program;
+  rest();
+  const wrong = form.querySelector("[aria-invalid]") ?? form.querySelector("[role=alert]:not([hidden])");
+  wrong?.scrollIntoView({ block: "center" });
+  wrong?.focus({ preventScroll: true });
 }
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  if (input.files.length && !button.disabled) send(input.files[0]);
+  if (!sending) send();
 });
-
-const drop = part("drop");
-part("hint").hidden = false;
-for (const kind of ["dragenter", "dragover"]) {
-  drop.addEventListener(kind, (event) => { event.preventDefault(); drop.classList.add("over"); });
+form.addEventListener("change", choose);
+form.addEventListener("input", () => { typed = true; });
+form.addEventListener("click", (event) => {
+  if (event.target !== part("clear")) return;
+  file().value = "";
+  choose();
+});
+for (const kind of ["dragenter", "dragover", "dragleave", "drop"]) {
+  form.addEventListener(kind, (event) => {
+    const over = kind === "dragenter" || kind === "dragover";
+    if (![...event.dataTransfer.items].some((item) => item.kind === "file")) return; // marked text, which the field takes by itself
+    part("drop").classList.toggle("over", over);
+    if (kind !== "dragleave") event.preventDefault();
+    if (kind !== "drop" || sending) return;
+    if (event.dataTransfer.files.length !== 1) return complain(say("Please choose one file; zip several files first."));
+    file().files = event.dataTransfer.files;
+    complain("");
+  });
 }
-for (const kind of ["dragleave", "drop"]) drop.addEventListener(kind, () => drop.classList.remove("over"));
-drop.addEventListener("drop", (event) => {
-  event.preventDefault();
-  if (button.disabled) return; // one is on its way
-  if (event.dataTransfer.files.length !== 1) return complain(say("Please choose one file; zip several files first."));
-  input.files = event.dataTransfer.files;
-  send(input.files[0]);
-});
+addEventListener("beforeunload", (event) => { if (typed && !sending) event.preventDefault(); });
+addEventListener("pageshow", rest);
+rest();

@@ -9,6 +9,7 @@ from sqlmodel import Session, col, delete, select
 
 from deadheat.engine.language import _, gettext
 from deadheat.league.errors import NotAdmitted, NotFound, NotReady
+from deadheat.league.service.bots.bots import Upload
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.service.people import notices
@@ -45,7 +46,7 @@ def check_admission(session: Session, who: Person, season: Season, bot: Bot) -> 
             raise too_many_entries(person, season)
 
 
-def objection(season: Season, version: BotVersion) -> str:
+def objection(season: Season, version: BotVersion | Upload) -> str:
     """Return a clause on why the season does not accept a version; empty if it does."""
     if season.languages is not None and version.language not in season.languages:
         most = ", ".join(season.languages)

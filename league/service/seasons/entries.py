@@ -13,7 +13,7 @@ from deadheat.league.errors import LeagueError, NotAdmitted, NotFound, WrongGame
 from deadheat.league.pairing.duel import Duel
 from deadheat.league.records import from_row
 from deadheat.league.records.entries import Entry as EntryInfo
-from deadheat.league.service.bots.bots import is_own, must_be_active, own_bot
+from deadheat.league.service.bots.bots import Upload, is_own, must_be_active, own_bot
 from deadheat.league.service.duels.gates import choose_version, gate_as_json
 from deadheat.league.service.duels.panels import admits, arrive, choose_in_advance, has_points, without_points
 from deadheat.league.service.ground import lookups
@@ -23,7 +23,7 @@ from deadheat.league.service.ground.steps import existing, lock_season, touch_lo
 from deadheat.league.service.people import notices
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.absence import check_pause, must_take_part
-from deadheat.league.service.seasons.admission import check_admission, newest_ready, version_to_enter
+from deadheat.league.service.seasons.admission import check_admission, newest_ready, objection, version_to_enter
 from deadheat.league.service.seasons.divisions import lowest_division
 from deadheat.league.states import ENTERABLE, GOING_ON, ContestKind, ContestState, SourcesFrom, VersionState
 from deadheat.league.tables import AbsentEntry, Bot, BotVersion, Contest, ContestPlayer, Entry, Season, Team, User
@@ -96,14 +96,17 @@ def enter(
     return after[1]
 
 
-def check_wish(session: Session, owner: Person, season_id: int, bot_id: int) -> None:
-    """Check whether a bot may enter a season once its next version is ready. Raises NotFound, WrongGame, NotAdmitted,
-    TooMany; WrongState: the season accepts no entries any more, or the bot is withdrawn or disqualified.
+def check_wish(session: Session, owner: Person, season_id: int, bot_id: int, upload: Upload | None = None) -> None:
+    """Check whether a bot may enter a season once its next version is ready; with that version's `upload`, also whether
+    the season accepts it. Raises NotFound, WrongGame, NotAdmitted, TooMany; WrongState: the season accepts no entries
+    any more, or the bot is withdrawn or disqualified.
     """
     season, bot = lock_season(session, season_id), own_bot(session, owner, bot_id)
     _must_be_welcome(session, season, bot)
     if entry_of(session, season_id, bot_id) is None:
         check_admission(session, owner, season, bot)
+    if upload is not None and (why := objection(season, upload)):
+        raise NotAdmitted(_("the program %(why)s", why=why))
 
 
 def enter_when_ready(session: Session, owner: Person, season_id: int, bot_id: int) -> bool:

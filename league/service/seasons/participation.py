@@ -49,14 +49,23 @@ class Participation:
 
 def participation(session: Session, owner: Person, bot_id: int) -> list[Participation]:
     """Return the seasons that the bot is in, and those that it may still enter, the newest first. Raises NotFound."""
-    bot = own_bot(session, owner, bot_id)
+    return _seasons(session, owner, own_bot(session, owner, bot_id))
+
+
+def prospects(session: Session, owner: Person, game: str) -> list[Participation]:
+    """Return the seasons that a new bot of this author alone may enter, the newest first, as `participation` does."""
+    bot = Bot(id=0, owner_id=owner.id, game=game, name="", name_key="", created_at=now(session))
+    return _seasons(session, owner, bot)
+
+
+def _seasons(session: Session, owner: Person, bot: Bot) -> list[Participation]:
     statement = (
         select(Season, Entry, BotVersion.number, AbsentEntry)
-        .join(Entry, and_(col(Entry.season_id) == Season.id, col(Entry.bot_id) == bot_id), isouter=True)
+        .join(Entry, and_(col(Entry.season_id) == Season.id, col(Entry.bot_id) == bot.id), isouter=True)
         .join(BotVersion, col(BotVersion.id) == Entry.version_id, isouter=True)
         .join(
             AbsentEntry,
-            and_(col(AbsentEntry.season_id) == Season.id, col(AbsentEntry.bot_id) == bot_id),
+            and_(col(AbsentEntry.season_id) == Season.id, col(AbsentEntry.bot_id) == bot.id),
             isouter=True,
         )
         .where(Season.game == bot.game, or_(col(Entry.id).is_not(None), col(Season.state).in_(ENTERABLE)))
@@ -64,7 +73,7 @@ def participation(session: Session, owner: Person, bot_id: int) -> list[Particip
         .limit(MOST_SEASONS)
     )
     rows = cast("Iterable[tuple[Season, Entry | None, int | None, AbsentEntry | None]]", session.exec(statement))
-    enters = select(BotVersion.enters_id, func.max(BotVersion.number)).where(BotVersion.bot_id == bot_id)
+    enters = select(BotVersion.enters_id, func.max(BotVersion.number)).where(BotVersion.bot_id == bot.id)
     enters = enters.where(col(BotVersion.enters_id).is_not(None)).group_by(col(BotVersion.enters_id))
     wished = dict(session.exec(enters).all())
     return [
@@ -81,7 +90,7 @@ def participation(session: Session, owner: Person, bot_id: int) -> list[Particip
             absence=None if absent is None else absent.absence,
             reason="" if absent is None else absent.reason,
             rests="" if entry is None else entry.rest_reason,
-            challenge=next(iter(at_gate(session, season.id, bot_id, 1, running=True)), None) if entry else None,
+            challenge=next(iter(at_gate(session, season.id, bot.id, 1, running=True)), None) if entry else None,
         )
         for season, entry, number, absent in rows
     ]
