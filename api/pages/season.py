@@ -17,6 +17,7 @@ from sqlmodel import Session
 
 from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.pages.board import line
+from deadheat.api.pages.match import worth_watching
 from deadheat.api.pages.pictures.charts import trend
 from deadheat.api.pages.render import ROWS, everyones, render
 from deadheat.api.schemas import base
@@ -167,6 +168,7 @@ def season(shared: Shared, season_id: Id, chosen: Annotated[Chosen, Query()]) ->
             "shown": ranked and shared.boards.part(key, lambda: shown(shared, session, board, chosen, info)),
             "languages": sorted(info.languages or LANGUAGES),
             "absent": {kind: bots for kind, bots in unseen.items() if bots},
+            "worth": worth_watching(shared, session, season_id),
             "matches": matches(session, season_id=season_id, state=MatchState.DONE, limit=RECENT_MATCHES),
         }
     values |= {"season": info, "board": board, "rows": rows, "totals": totals, "chosen": chosen, "draws": draws}

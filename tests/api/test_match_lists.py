@@ -91,7 +91,8 @@ def test_the_last_to_end_comes_first_whatever_its_number(site: Site, monkeypatch
         assert walked(site, f"/bots/{bot}/matches") == [number for number in ended if bot in seated[number]]
     for path in ("/", "/seasons/1", f"/games/{GAME}"):
         links = [link.removeprefix("/matches/") for link in page(site, path).links if link.startswith("/matches/")]
-        assert [int(link) for link in links if int(link) in ended] == ended
+        numbers = dict.fromkeys(map(int, links))  # the newest is also worth watching
+        assert [number for number in numbers if number in ended] == ended
     listed = site.client.get("/v1/matches?state=done&limit=5").json()
     rest = site.client.get(f"/v1/matches?state=done&cursor={listed['next']}").json()
     assert [match["id"] for match in listed["items"] + rest["items"]] == ended
@@ -231,6 +232,19 @@ def test_a_list_shows_the_biggest_turn_arounds_where_a_game_has_a_lead(site: Sit
     world.season(2, game="liars-dice", series_length=4, games_per_pair=4)
     assert "/seasons/2/matches?show=comebacks" not in page(site, "/seasons/2/matches").links
     assert "No winner came back" in page(site, "/seasons/2/matches?show=comebacks").text
+
+
+def test_home_a_season_and_a_game_lead_to_what_is_worth_watching(site: Site) -> None:
+    site.world.season(2, series_length=4, games_per_pair=4)
+    job = site.world.claimed()
+    closest, turned, fault, _ = job.matches
+    outcomes = [won(closest), replace(won(turned), comeback=9), forfeited(fault, 1), won(job.matches[3])]
+    assert site.world.finish(job, outcomes)
+    for path in ("/", "/seasons/1", f"/games/{GAME}"):
+        told = page(site, path)
+        shown = told.text[told.text.index("Worth watching") :]
+        assert all(words in shown for words in ("The closest", "came back from 9 behind", "Decided by a fault"))
+        assert f"/matches/{fault.match_id}#fault" in told.links
 
 
 def test_the_closest_match_has_the_smallest_share_between_first_and_last() -> None:
