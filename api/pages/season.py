@@ -212,12 +212,21 @@ def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen
     every = [row["elo"] for row in (rows if chosen.query else part)]
     ways = trends(session, info.id, [row["bot_id"] for row in part])
     times = board.standings["latency"].of(part)
+    leads = board.standings["leads"]
     about = tally(board.config, (row["plackett_luce"] for row in part))
     names = {division.number: division.name for division in info.divisions}
     divisions: dict[str, list[Markup]] = {}
     for row, bar in zip(part, bars(part, every), strict=True):
         way = trend(ways.get(row["bot_id"], []))
-        made = line(info.id, row, bar, way, times.get(row["version_id"]), second=bool(about))
+        made = line(
+            info.id,
+            row,
+            bar,
+            way,
+            times.get(row["version_id"]),
+            lead=leads.get(str(row["version_id"])),
+            second=bool(about),
+        )
         divisions.setdefault(names[row["division"]], []).append(made)
     table = render(
         shared, "board.html", season=info, divisions=divisions, chosen=chosen, pages=-(-len(hits) // ROWS), tally=about

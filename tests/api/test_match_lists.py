@@ -252,10 +252,10 @@ def test_the_closest_match_has_the_smallest_share_between_first_and_last() -> No
         return SimpleNamespace(seats=[SimpleNamespace(points=each) for each in points])
 
     assert (
-        match.margin(met("100", "99"))
-        < match.margin(met("3", "2"))
-        < match.margin(met("1", "-1"))
-        < match.margin(met("1", None))
+        overview.margin(met("100", "99"))
+        < overview.margin(met("3", "2"))
+        < overview.margin(met("1", "-1"))
+        < overview.margin(met("1", None))
     )
 
 

@@ -26,10 +26,22 @@ def test_a_closed_season_begins_with_its_winner_and_a_podium(site: Site) -> None
     found = page(site, f"/seasons/{season_id}").text
     first, second, third, _ = names(site, season_id)
     podium = found[: found.index("Final standings")]
+    assert "A single wrong result could turn it." in podium
     assert f"{first} won season" in podium and "The ratings by all matches of the season decided." in podium
     assert all(name in podium for name in (second, third)) and names(site, season_id)[3] not in podium
     card = page(site, "/").text
     assert first in card[card.index("Winner") :]
+
+
+def test_a_lead_survives_as_many_wrong_results_as_the_ranking_says(site: Site) -> None:
+    season_id = site.world.season(2, games_per_pair=10)
+    site.world.play_all(lower_wins)
+    site.world.publish(season_id)
+    found = page(site, f"/seasons/{season_id}").text
+    leads = site.client.get(f"/v1/seasons/{season_id}/leaderboard").json()["leads"]
+    first = site.world.ranking(season_id)[0]
+    assert leads == {str(first["version_id"]): 4}, "with five of ten the other way they are level"
+    assert "The lead survives 4 wrong results." in found and "Survives" in found
 
 
 def test_a_shared_first_place_is_announced_as_shared_and_two_bots_have_two_places(site: Site) -> None:
