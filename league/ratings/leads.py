@@ -55,7 +55,7 @@ def survived(posterior: Posterior, strengths: Vector, ahead: Ints, behind: Ints)
     gap = strengths[ahead] - strengths[behind]
 
     bent, shift = np.zeros((len(lead), players)), np.zeros((len(lead), players))
-    needed, weight, before = np.zeros(len(lead)), np.ones((len(lead), 1)), np.zeros_like(shift)
+    asked, needed, weight, before = gap, np.zeros(len(lead)), np.ones((len(lead), 1)), np.zeros_like(shift)
     for step in range(STEPS):
         asked = gap + np.einsum("ij,ij->i", moved, bent)
         taken = np.clip((asked[:, None] - (reach - each * many)) / np.where(each > 0, each, 1.0), 0.0, many)
@@ -109,7 +109,8 @@ class _Bends:
     def at(self, shift: Matrix) -> Matrix:
         """Return r for the distances `shift`, (leads, players)."""
         if len(shift) * self.games.size <= WHOLE:
-            return _bend(self.games, self.apart, shift[:, :, None] - shift[:, None, :], 1).sum(axis=2)
+            turned = shift[:, :, None] - shift[:, None, :]
+            return np.asarray(_bend(self.games, self.apart, turned, 1).sum(axis=2), np.float64)
         p = expected_results(self.apart)
         turning = self.games * p * (1 - p) * (1 - 2 * p)
         bent = shift * (shift @ turning.T) - (shift**2 * turning.sum(axis=1) + shift**2 @ turning.T) / 2

@@ -137,11 +137,14 @@ def _decided_by_fault(match: MatchInfo) -> float:
 
 
 INTERESTS: dict[str, Callable[[MatchInfo], float]] = {
-    "closest": lambda match: -margin(match),
+    "closest": lambda match: -apart if (apart := margin(match)) < CLOSE else -math.inf,
     "comeback": lambda match: match.comeback or -math.inf,
     "fault": _decided_by_fault,
 }
 """How much a match is of each kind; infinitely little: it is not. Of equals, the newest is chosen."""
+
+CLOSE = 0.5
+"""The share of the most points below which a match is close at all."""
 
 WEEK = timedelta(days=7)
 """How much older than the newest a match may be."""
