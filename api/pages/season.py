@@ -218,15 +218,8 @@ def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen
     divisions: dict[str, list[Markup]] = {}
     for row, bar in zip(part, bars(part, every), strict=True):
         way = trend(ways.get(row["bot_id"], []))
-        made = line(
-            info.id,
-            row,
-            bar,
-            way,
-            times.get(row["version_id"]),
-            lead=leads.get(str(row["version_id"])),
-            second=bool(about),
-        )
+        lead = leads.get(str(row["version_id"]))
+        made = line(info.id, row, bar, way, times.get(row["version_id"]), lead, second=bool(about))
         divisions.setdefault(names[row["division"]], []).append(made)
     table = render(
         shared, "board.html", season=info, divisions=divisions, chosen=chosen, pages=-(-len(hits) // ROWS), tally=about
