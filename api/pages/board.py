@@ -19,9 +19,12 @@ from deadheat.league.service.views.careers import Opponent
 Row = Mapping[str, Any]
 
 
-def line(season_id: int, row: Row, bar: Bar, way: Trend | None, times: Row | None, second: bool) -> Markup:
-    """Return the line of a bot. `times`: its response times, if any; `second`: whether the table has a column for the
-    second model's ratings.
+def line(
+    season_id: int, row: Row, bar: Bar, way: Trend | None, times: Row | None, lead: int | None, second: bool
+) -> Markup:
+    """Return the line of a bot. `times`: its response times, if any; `lead`: how many wrong results its lead over the
+    next survives, if that is known; `second`: whether the table has a column for the second model's ratings, instead of
+    one for leads.
     """
     author = _text(row["author"])
     team = _note(_text(row["team"])) if row["team"] else ""
@@ -32,7 +35,7 @@ def line(season_id: int, row: Row, bar: Bar, way: Trend | None, times: Row | Non
         f'<td class="author"><a href="/authors/{quote(row["author"])}">{author}</a>{team}</td>',
         f'<td class="number strong" data-elo>{elo(row["elo"])}</td>',
         f'<td class="interval">{interval(row, bar)}{spread}</td>',
-        f'<td class="number">{elo(row["plackett_luce"])}</td>' if second else "",
+        f'<td class="number">{elo(row["plackett_luce"]) if second else "" if lead is None else lead}</td>',
         f"<td>{trend_line(way) if way else ''}</td>",
         *_results(season_id, row),
         f"<td>{spark(times['bars'], times['p99']) if times else ''}</td>",

@@ -141,7 +141,6 @@ def _values(shared: Services, contest_id: int, chosen: Chosen, person: Person | 
         "boards": chosen.boards,
         "board_pages": -(-drawn // ROWS_OF_ONE),
         "picture": picture(info.bracket, info.seats),
-        "ties": info.format.rules.figures(info.tie_breaks) if info.format else (),
         "names": [name_of(tie, info.bracket[-1].round) for tie in info.bracket],
         "matches": shown,
         "older": older,

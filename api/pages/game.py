@@ -26,6 +26,7 @@ from markupsafe import Markup
 from deadheat import __version__
 from deadheat.api.deps import Shared
 from deadheat.api.edge.caching import NOWHERE
+from deadheat.api.pages.match import worth_watching
 from deadheat.api.pages.render import everyones, game_title, render
 from deadheat.api.pages.texts.markdown import OF_GAMES, rendered
 from deadheat.api.services import SITE
@@ -70,6 +71,7 @@ def game(shared: Shared, name: str) -> str:
         values: dict[str, Any] = {
             "versions": newest_versions(session, RECENT, game=name),
             "counts": careers.game_counts(session, name),
+            "worth": worth_watching(shared, session, current.id) if current else {},
             "matches": matches(session, season_id=current.id, state=MatchState.DONE, limit=RECENT) if current else [],
         }
     ranked = (row for row in board.standings["rows"] if row["rank"] is not None) if board else iter(())

@@ -11,6 +11,7 @@ from deadheat.api.deps import Number, Shared
 from deadheat.api.edge import sessions
 from deadheat.api.edge.languages import COOKIE, KEPT_SECONDS
 from deadheat.api.pages.forms import Present, came_from, onward
+from deadheat.api.pages.match import worth_watching
 from deadheat.api.pages.render import everyones, first_of, render
 from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
@@ -68,6 +69,7 @@ def home(shared: Shared, before: Number = None) -> str:
             "stop": stopped(session),
             "versions": newest_versions(session, NEWEST),
             "matches": league_matches.matches(session, state=MatchState.DONE, limit=NEWEST),
+            "worth": {} if before else worth_watching(shared, session),
             "featured": None if number is None else league_matches.match_detail(session, number),
         }
     return render(shared, "home.html", older=older, newest=before is None, **values)

@@ -8,8 +8,8 @@ every letter. The colours are those of the site's style sheet.
 import json
 import math
 import re
+import time
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache
 from io import BytesIO
 from typing import Annotated, Any, Literal
@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request, Response
 from markupsafe import Markup
 from PIL import Image, ImageDraw, ImageFont
+from sqlmodel import Session
 
 from deadheat.api.deps import Id, Number, Shared, Viewer
 from deadheat.api.edge.caching import NOWHERE, answer
@@ -24,7 +25,7 @@ from deadheat.api.edge.middleware import POLICY
 from deadheat.api.pages.render import ROWS, everyones, first_of, game_title, render
 from deadheat.api.routes.replays import VERSION, Telling, telling, transcript_of
 from deadheat.api.services import SITE, Body, Services
-from deadheat.engine.figures import STORED, points
+from deadheat.engine.figures import points
 from deadheat.engine.language import ENGLISH, N_, _, gettext, language, reading
 from deadheat.engine.scenes import has_lead, scenes
 from deadheat.league.errors import WITHHELD, WrongState
@@ -36,6 +37,7 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.service.series import live
 from deadheat.league.service.views.matches import match_detail, matches, neighbours
+from deadheat.league.service.views.overview import highlights, margin
 from deadheat.league.states import Asked, MatchState
 
 router = APIRouter()
@@ -213,12 +215,10 @@ def _listed(shared: Services, before: int | None, show: str, about: dict[str, An
     return render(shared, "matches.html", matches=shown, older=older, newest=before is None, **values)
 
 
-def margin(match: Match) -> float:
-    """Return the distance of the first from the last, as a share of the most points; infinite without points."""
-    points = [float(Fraction(seat.points)) for seat in match.seats if seat.points and STORED.fullmatch(seat.points)]
-    if len(points) < len(match.seats):
-        return math.inf
-    return (max(points) - min(points)) / (max(map(abs, points)) or 1.0)
+def worth_watching(shared: Services, session: Session, season_id: int | None = None) -> dict[str, Match]:
+    """Return what `highlights` finds in a season or in all, chosen once a minute, because that takes a while."""
+    key, minute = ("highlights", season_id), int(time.monotonic() // 60)
+    return shared.boards.newest_part(key, minute, lambda: highlights(session, season_id))
 
 
 CARD_VERSION = 4

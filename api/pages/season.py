@@ -5,7 +5,7 @@ of seats, and the fit of the ratings.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import combinations
+from itertools import combinations, groupby
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -17,6 +17,7 @@ from sqlmodel import Session
 
 from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.pages.board import line
+from deadheat.api.pages.match import worth_watching
 from deadheat.api.pages.pictures.charts import trend
 from deadheat.api.pages.render import ROWS, everyones, render
 from deadheat.api.schemas import base
@@ -25,6 +26,7 @@ from deadheat.api.services import Services
 from deadheat.engine.intervals import bars
 from deadheat.engine.language import N_, gettext, language
 from deadheat.league.database import now
+from deadheat.league.records.contests import Contest, ContestDetail
 from deadheat.league.records.rankings import NORMAL_95, tally
 from deadheat.league.records.seasons import Progress, Season
 from deadheat.league.service.course import states
@@ -35,15 +37,26 @@ from deadheat.league.service.rankings.history import trends
 from deadheat.league.service.rankings.standings import Leaderboard, order_is_settled
 from deadheat.league.service.seasons.participation import absent_bots
 from deadheat.league.service.seasons.seasons import season_info, season_progress, season_waiting
-from deadheat.league.service.views.contests import coming, of_season
+from deadheat.league.service.views.contests import coming, contest, of_season
 from deadheat.league.service.views.matches import matches
-from deadheat.league.states import EVALUATIONS, SEASON_STEPS, Absence, MatchState, SeasonState, dated_steps
+from deadheat.league.states import (
+    EVALUATIONS,
+    SEASON_STEPS,
+    Absence,
+    ContestState,
+    MatchState,
+    SeasonState,
+    dated_steps,
+)
 from deadheat.league.terms import TERMS, Group
 from deadheat.sandbox.languages import LANGUAGES
 
 router = APIRouter()
 
 RECENT_MATCHES = 10
+RECENT_EVALUATIONS = 10
+"""The number of newest evaluations among which one with standings is searched."""
+
 Row = Mapping[str, Any]
 
 
@@ -79,6 +92,37 @@ class Chosen(base.Query):
 
 
 @dataclass(frozen=True, slots=True)
+class Podium:
+    """The first three places of a division. `steps`: each place that is taken, with the rows that share it.
+
+    `by_stages`: the stages of the finals decided, not the ratings.
+    """
+
+    division: str
+    by_stages: bool
+    steps: Sequence[tuple[int, Sequence[Row]]]
+
+    @property
+    def winners(self) -> Sequence[Row]:
+        """The rows in the first place."""
+        return self.steps[0][1]
+
+
+STEPS = 3
+
+
+def podiums(rows: Sequence[Row], divisions: Mapping[int, str]) -> list[Podium]:
+    """Return the podium of each division that has places. `rows`: best first."""
+    found = []
+    for number, name in divisions.items():
+        first = [row for row in rows if row["division"] == number and row["rank"] is not None and row["rank"] <= STEPS]
+        if first:
+            steps = [(rank, list(shared)) for rank, shared in groupby(first, lambda row: row["rank"])]
+            found.append(Podium(name, first[0].get("finals_place") is not None, steps))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
 class Shown:
     """A page of the leaderboard. `found`: the number of matching rows."""
 
@@ -96,10 +140,13 @@ def season(shared: Shared, season_id: Id, chosen: Annotated[Chosen, Query()]) ->
         at, draws, dates = now(session), coming(session, season_id), _dates(info)
         key = (season_id, board.snapshot_id, chosen, language(), tuple(info.divisions))
         next_draw = [(N_("next evaluation"), due) for _words, due in draws[:1]]
+        ranked = is_ranked(board)
+        divisions = {division.number: division.name for division in info.divisions}
+        newest = of_season(session, season_id, EVALUATIONS, limit=RECENT_EVALUATIONS)
         absent = absent_bots(session, season_id)
-        ranked = {row["bot_id"] for row in rows} if absent else ()  # they are shown already
+        here = {row["bot_id"] for row in rows} if absent else ()  # they are shown already
         unseen = {
-            kind.value: [bot for bot in absent if bot.absence is kind and bot.bot_id not in ranked] for kind in Absence
+            kind.value: [bot for bot in absent if bot.absence is kind and bot.bot_id not in here] for kind in Absence
         }
         values: dict[str, Any] = {
             "announcements": league_announcements.announcements(session, season_id, limit=3),
@@ -111,17 +158,38 @@ def season(shared: Shared, season_id: Id, chosen: Annotated[Chosen, Query()]) ->
             "finals": finals_progress(session, season_id) if info.state is SeasonState.FINALS else [],
             "settled": info.state is SeasonState.OPEN and order_is_settled(session, season_id),
             "stages": stages_of(session, season_id),
-            "divisions": {division.number: division.name for division in info.divisions},
+            "divisions": divisions,
             "waits_for": states.waits_for(session, season_id),
-            "evaluation": next(iter(of_season(session, season_id, EVALUATIONS, limit=1)), None),
+            "evaluation": next(iter(newest), None),
+            "ranked": ranked,
+            "instead": None if ranked else _instead(shared, session, newest),
+            "podiums": podiums(rows, divisions) if info.published_at else [],
             "progress": _progress(session, info, totals),
-            "shown": shared.boards.part(key, lambda: shown(shared, session, board, chosen, info)),
+            "shown": ranked and shared.boards.part(key, lambda: shown(shared, session, board, chosen, info)),
             "languages": sorted(info.languages or LANGUAGES),
             "absent": {kind: bots for kind, bots in unseen.items() if bots},
+            "worth": worth_watching(shared, session, season_id),
             "matches": matches(session, season_id=season_id, state=MatchState.DONE, limit=RECENT_MATCHES),
         }
     values |= {"season": info, "board": board, "rows": rows, "totals": totals, "chosen": chosen, "draws": draws}
     return render(shared, "season.html", **values)
+
+
+def is_ranked(board: Leaderboard) -> bool:
+    """Say whether a ranking says anything: a match counts, or ratings come from an earlier season."""
+    rows, totals = board.standings["rows"], board.standings["totals"]
+    return totals is not None and (totals["rated"] > 0 or any(row["prior_elo"] is not None for row in rows))
+
+
+def _instead(shared: Services, session: Session, newest: Sequence[Contest]) -> ContestDetail | None:
+    """Return what a page shows in place of a ranking that says nothing: the newest evaluation that is over, else the
+    one that is played, with the first places; None if there is neither.
+    """
+    for state in (ContestState.DONE, ContestState.RUNNING):
+        for each in newest:
+            if each.state is state and each.round:
+                return contest(session, each.id, limit=ROWS, keep=shared.boards.newest_part)
+    return None
 
 
 def _progress(session: Session, info: Season, totals: Row | None) -> Progress:
@@ -144,12 +212,14 @@ def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen
     every = [row["elo"] for row in (rows if chosen.query else part)]
     ways = trends(session, info.id, [row["bot_id"] for row in part])
     times = board.standings["latency"].of(part)
+    leads = board.standings["leads"]
     about = tally(board.config, (row["plackett_luce"] for row in part))
     names = {division.number: division.name for division in info.divisions}
     divisions: dict[str, list[Markup]] = {}
     for row, bar in zip(part, bars(part, every), strict=True):
         way = trend(ways.get(row["bot_id"], []))
-        made = line(info.id, row, bar, way, times.get(row["version_id"]), second=bool(about))
+        lead = leads.get(str(row["version_id"]))
+        made = line(info.id, row, bar, way, times.get(row["version_id"]), lead, second=bool(about))
         divisions.setdefault(names[row["division"]], []).append(made)
     table = render(
         shared, "board.html", season=info, divisions=divisions, chosen=chosen, pages=-(-len(hits) // ROWS), tally=about

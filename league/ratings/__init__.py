@@ -17,6 +17,7 @@ matter, and removing a result and restoring it restores every figure.
   of the distance to the field.
 * **Places** (`table`). Ranks come from 1,000 draws of all strengths together, seeded by the log's hash.
 * **Performance** (`table`): a version by its games against a season's panel alone.
+* **Leads** (`leads`). How many wrong results the distance to the next place survives.
 * Beside it: Plackett and Luce's model as a second opinion (`plackett_luce`), and how well the ratings describe the
   results at all (`quality`).
 

@@ -160,6 +160,13 @@ class Leaderboard(Record):
         dict[str, LimitUse],
         Field(description="Response times by version, as shares of their limits."),
     ] = field(default_factory=dict)
+    leads: Annotated[
+        dict[str, int],
+        Field(
+            description="By version: how many results of it and of the next may be wrong, and it would still be ahead. "
+            "Left out: equal places, the last, and tables of three or more."
+        ),
+    ] = field(default_factory=dict)
     rules: Annotated[tuple[int, ...], Field(description="Versions of the game's rules under which it was played.")] = ()
 
 

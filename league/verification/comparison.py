@@ -19,8 +19,8 @@ TOLERANCE = 1e-6
 """Elo by which figures of two machines may differ: their linear algebra rounds differently, by a billionth or so."""
 
 NAMES = frozenset({"bot", "author", "team", "language"})
-BESIDE = frozenset({"latency", "rules"})
-"""Data stored with a ranking for its page, which do not follow from the log."""
+BESIDE = frozenset({"latency", "rules", "leads"})
+"""Data stored with a ranking for its page, which do not follow from the log, or only say how sure the rest is."""
 
 RULES = frozenset({"finals_log"})
 """The parts of a stored configuration that do not belong to the model."""

@@ -233,15 +233,29 @@ def test_a_list_shows_the_biggest_turn_arounds_where_a_game_has_a_lead(site: Sit
     assert "No winner came back" in page(site, "/seasons/2/matches?show=comebacks").text
 
 
+def test_home_a_season_and_a_game_lead_to_what_is_worth_watching(site: Site) -> None:
+    site.world.season(2, series_length=4, games_per_pair=4)
+    job = site.world.claimed()
+    closest, turned, fault, _ = job.matches
+    close = replace(won(closest), result=Result((1, 2), (Fraction(10), Fraction(9))))
+    outcomes = [close, replace(won(turned), comeback=9), forfeited(fault, 1), won(job.matches[3])]
+    assert site.world.finish(job, outcomes)
+    for path in ("/", "/seasons/1", f"/games/{GAME}"):
+        told = page(site, path)
+        shown = told.text[told.text.index("Worth watching") :]
+        assert all(words in shown for words in ("The closest", "came back from 9 behind", "Decided by a fault"))
+        assert f"/matches/{fault.match_id}#fault" in told.links
+
+
 def test_the_closest_match_has_the_smallest_share_between_first_and_last() -> None:
     def met(*points: str | None) -> Any:
         return SimpleNamespace(seats=[SimpleNamespace(points=each) for each in points])
 
     assert (
-        match.margin(met("100", "99"))
-        < match.margin(met("3", "2"))
-        < match.margin(met("1", "-1"))
-        < match.margin(met("1", None))
+        overview.margin(met("100", "99"))
+        < overview.margin(met("3", "2"))
+        < overview.margin(met("1", "-1"))
+        < overview.margin(met("1", None))
     )
 
 

@@ -136,7 +136,7 @@ def test_every_column_of_the_leaderboard_is_explained() -> None:
     columns = [(word or sign).replace("%%", "%") for word, sign in shown]
     text = source("why/ratings").partition("A bot is ranked")[0]
     explained = re.findall(r"^\| ([^|]+) \|", text, re.MULTILINE)[1:]
-    assert len(columns) == 12
+    assert len(columns) == 13
     assert [column for column in columns if column not in {"Bot", "Author"}] == explained
 
 

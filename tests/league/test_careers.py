@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,9 +13,9 @@ from deadheat.api.pages.bot import near
 from deadheat.api.pages.pictures.charts import trend
 from deadheat.api.pages.render import to_come
 from deadheat.api.pages.season import cycles
-from deadheat.engine.core import Fault
+from deadheat.engine.core import Fault, Result
 from deadheat.league.errors import NotFound
-from deadheat.league.jobs import Latency
+from deadheat.league.jobs import Latency, MatchJob, MatchOutcome, SeriesJob
 from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.ground.steps import insert_rows
 from deadheat.league.service.rankings import history, standings
@@ -24,7 +25,7 @@ from deadheat.league.service.seasons.seasons import COUNTED, season_info, season
 from deadheat.league.service.series.response_times import command_times, latency_by_version
 from deadheat.league.service.views import careers, matches, overview
 from deadheat.league.service.views.matches import Neighbours
-from deadheat.league.service.views.overview import Candidate, leaders, worth_watching
+from deadheat.league.service.views.overview import highlights, leaders, worth, worth_watching
 from deadheat.league.states import Asked, MatchState, SeasonState, VersionState
 from deadheat.league.tables import Match, Participant, RatingPoint, RatingSnapshot
 from deadheat.league.time_buckets import DOUBLINGS, LAST, PER_DOUBLING, bars, bucket, edge, late_share, percentile
@@ -260,12 +261,43 @@ def test_a_trend_has_few_points_however_long_the_history(world: World) -> None:
     assert found[1][-1] == rows[1]
 
 
+def met(*points: str | None) -> Any:
+    return SimpleNamespace(seats=[SimpleNamespace(points=each) for each in points])
+
+
 def test_the_best_players_with_the_closest_result_are_worth_watching(world: World) -> None:
     world.ranked(3)
     assert len(world.read(worth_watching)) > 0
-    close, clear = Candidate(1, ["100", "99"], [1, 2]), Candidate(2, ["100", "9"], [1, 2])
-    assert close.worth > clear.worth > Candidate(3, ["100", "9"], [9, 8]).worth
-    assert Candidate(4, ["100", None], [1, 2]).worth < 0 <= Candidate(5, [str(Fraction(1, 2)), "0"], [None, None]).worth
+    close, clear, fault = met("100", "99"), met("100", "9"), met("100", None)
+    assert worth(close, [1, 2]) > worth(clear, [1, 2]) > worth(clear, [9, 8])
+    assert worth(fault, [1, 2]) < 0 <= worth(met(str(Fraction(1, 2)), "0"), [None, None])
+
+
+def test_the_closest_the_biggest_turn_around_and_a_fault_of_the_newest_week_are_highlights(world: World) -> None:
+    def ends(job: SeriesJob, *outcomes: MatchOutcome) -> None:
+        assert world.finish(job, [*outcomes, *map(won, job.matches[len(outcomes) :])])
+
+    season_id = world.season(2, series_length=6, games_per_pair=12)
+    job, later = (world.claimed(series) for series in world.tick())
+    old = [by_points(job.matches[0], 10_000, 9_999), replace(won(job.matches[1]), comeback=999)]
+    ends(job, *old, forfeited(job.matches[2], 0))
+    told = world.read(highlights, season_id)
+    assert [(why, each.id) for why, each in told.items()] == [
+        ("closest", job.matches[0].match_id),
+        ("comeback", job.matches[1].match_id),
+        ("fault", job.matches[2].match_id),
+    ]
+    world.write(void_match, world.boss, job.matches[0].match_id, "it was arranged")
+    assert "closest" not in world.read(highlights), "twice as many points are not close"
+    world.clock.turn(8 * 24 * 3600)
+    ends(later, forfeited(later.matches[0], 0, 1), by_points(later.matches[1], 10, 8))
+    told = world.read(highlights, season_id)
+    assert [(why, each.id) for why, each in told.items()] == [("closest", later.matches[1].match_id)]
+    assert world.read(highlights, world.season(0)) == {}
+
+
+def by_points(match: MatchJob, *points: int) -> MatchOutcome:
+    return replace(won(match), result=Result((1, 2), tuple(map(Fraction, points))))
 
 
 def test_of_very_many_matches_to_come_only_some_are_counted(world: World) -> None:

@@ -42,6 +42,7 @@ def test_moves_are_withheld_until_the_standings_are_published(world: World) -> N
     assert all(one.withheld for one in world.read(matches.matches))
     refused(WrongState, world.read, matches.transcript_of, 1)
     assert world.read(overview.worth_watching) == [], "the home page shows none of them"
+    assert world.read(overview.highlights, season_id) == {}, "nor does the season's"
     ((row, *_), _) = world.read(export_page, Scope(season_id), Exported.MATCHES)
     assert (row["seed"], row["transcript_sha256"], row["comeback"]) == (None, None, None)
     published(world, season_id)

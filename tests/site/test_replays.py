@@ -153,6 +153,22 @@ def test_keys_step_jump_and_with_shift_step_rounds(visit: Open, league: League) 
     expect(where).to_contain_text("round 3, move 9 of")
 
 
+def test_keys_lead_to_the_next_and_previous_match_of_the_list_followed_last(visit: Open, league: League) -> None:
+    first = league.matches["yacht-auction"]
+    page = viewer(visit(f"/matches/{first}"))
+    lists = page.locator("[data-list]")
+    page.keyboard.press("Shift+PageDown")
+    expect(page).to_have_url(re.compile(rf"/matches/{first + 1}$"))
+    page.keyboard.press("Shift+PageUp")
+    expect(page).to_have_url(re.compile(rf"/matches/{first}$"))
+    lists.last.locator("[rel=next]").click()
+    expect(page).to_have_url(re.compile(rf"/matches/{first + 1}$"))
+    beyond = lists.last.locator("[rel=next]").get_attribute("href")
+    expect(lists.first.locator("[rel=next]")).to_have_count(0)  # the series ends here, but not the list of both
+    page.keyboard.press("Shift+PageDown")
+    expect(page).to_have_url(re.compile(rf"{beyond}$"))
+
+
 @pytest.mark.parametrize(
     ("name", "told"),
     [

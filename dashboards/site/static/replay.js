@@ -38,6 +38,17 @@ verify?.addEventListener("click", async (event) => {
   told.className = found.verified === null ? "" : found.verified ? "met" : "fault";
 });
 
+// Shift with Page Down or Page Up leads to the next or the previous match, in the list that was followed last.
+const lists = [...document.querySelectorAll("[data-list]")];
+for (const list of lists) list.addEventListener("click", () => sessionStorage.setItem("list", list.dataset.list));
+if (lists.length) document.addEventListener("keydown", (event) => {
+  const way = { PageDown: "next", PageUp: "prev" }[event.key];
+  if (!way || !event.shiftKey || event.ctrlKey || event.metaKey || event.altKey || event.target.matches("select, textarea, pre")) return;
+  const followed = sessionStorage.getItem("list");
+  const link = (lists.find((list) => list.dataset.list === followed) ?? lists[0]).querySelector(`[rel=${way}]`);
+  if (link) { event.preventDefault(); link.click(); }
+});
+
 // The server's answer, even a refusal; nothing if the server did not answer itself.
 async function asked(address) {
   try {

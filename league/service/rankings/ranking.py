@@ -2,8 +2,9 @@
 
 Its `standings` are JSON: ``rows``, one for each bot that takes part, by its active version, in the order of their
 places, bots without one (they have not played) last; ``unranked``, the other versions with games (earlier ones, and
-those of bots that left); ``totals``; and measures of how far to trust all this: ``fit``, ``seats`` and ``pairs`` (see
-`league.ratings`). With ``config``, `league.service.rankings.standings` can recompute it from the log.
+those of bots that left); ``totals``; and measures of how far to trust all this: ``fit``, ``seats``, ``pairs``, and
+``leads`` by version (see `league.ratings`). With ``config``, `league.service.rankings.standings` can recompute it from
+the log.
 """
 
 from collections import Counter
@@ -314,8 +315,11 @@ def _ranked(
     fields = _set_apart(fields, _played(session, active, results), in_finals)
     table = rate(results, config, priors, [_players(field) for field in fields if field.ranked], start)
     ratings = {entry.player: entry for entry in table.entries}
+    leads = table.leads(_players(field) for field in fields if field.ranked)
     if apart is not None:
-        ratings |= _by_the_finals_alone(apart, config, fields)
+        finalists, theirs = _by_the_finals_alone(apart, config, fields)
+        ratings |= finalists
+        leads = {player: lead for player, lead in leads.items() if player not in finalists} | theirs
     faults = _faults(session, season.id)
     known = _known(session, faults, table, ratings, priors)
     rows: list[Row] = []
@@ -335,6 +339,7 @@ def _ranked(
             "fit": asdict(table.fit()),
             "seats": [asdict(effect) for effect in table.seats()],
             "pairs": _pairs(table, rows),
+            "leads": leads,
             "rules": [rules.rules_version for rules in rules_played(session, [season.id])],
         },
         created_at=now(session),
@@ -353,15 +358,19 @@ def _played(session: Session, active: Set[int], results: Log) -> set[int]:
     return {version_id for version_id in active if bots[version_id] in played}
 
 
-def _by_the_finals_alone(finals: Log, config: RatingConfig, fields: Sequence[Field]) -> dict[str, Rating]:
-    """Rate the finalists who played in the finals by those matches alone; everybody starts from the same prior."""
+def _by_the_finals_alone(
+    finals: Log, config: RatingConfig, fields: Sequence[Field]
+) -> tuple[dict[str, Rating], dict[str, int]]:
+    """Rate the finalists who played in the finals by those matches alone; everybody starts from the same prior. Return
+    their ratings and leads.
+    """
     there = set(finals.players)
     finalists = [_players(field) for field in fields if field.finalists and there.issuperset(_players(field))]
     everyone = {player: Prior() for field in finalists for player in field}
     if not everyone:
-        return {}
+        return {}, {}
     table = rate(finals, config, everyone, finalists)
-    return {entry.player: entry for entry in table.entries if entry.player in everyone}
+    return {entry.player: entry for entry in table.entries if entry.player in everyone}, table.leads(finalists)
 
 
 def _placed(field: Field, before: int, ratings: Mapping[str, Rating], known: Mapping[int, Row]) -> list[Row]:

@@ -82,6 +82,7 @@ NOTHING_RANKED: dict[str, Any] = {
     "pairs": None,
     "rules": [],
     "latency": {},
+    "leads": {},
 }
 
 

@@ -1,8 +1,9 @@
 """The league at a glance: each season's leader, the match worth watching, series in progress, uploads, and feeds."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -13,15 +14,17 @@ from sqlalchemy import ColumnElement, Integer, bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, select
 
+from deadheat.engine.figures import STORED
 from deadheat.league.records import from_row
+from deadheat.league.records.matches import Match as MatchInfo
 from deadheat.league.records.rulings import Announcement
 from deadheat.league.service.bots.bots import active
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.service.jobs.exhibitions import playable
 from deadheat.league.service.people.notices import announcements
-from deadheat.league.service.series.deals import SILENT
 from deadheat.league.service.series.live import live_matches
-from deadheat.league.service.series.privacy import PLANNED, shown_series
+from deadheat.league.service.series.privacy import shown_series
+from deadheat.league.service.views.matches import matches
 from deadheat.league.states import SEASON_STEPS, JobState, MatchState, VersionState
 from deadheat.league.tables import (
     AuditRecord,
@@ -36,6 +39,7 @@ from deadheat.league.tables import (
     Team,
     User,
 )
+from deadheat.league.words import Uncounting
 
 LOOKED_AT = 200
 """The number of newest matches from which the one to watch is chosen."""
@@ -81,50 +85,78 @@ FIRST = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A match that could be watched: its seats' bots, points (None after a fault) and places (None: unranked)."""
+def margin(match: MatchInfo) -> float:
+    """Return the distance of the first from the last, as a share of the most points; infinite without points."""
+    points = [float(Fraction(seat.points)) for seat in match.seats if seat.points and STORED.fullmatch(seat.points)]
+    if len(points) < len(match.seats):
+        return math.inf
+    return (max(points) - min(points)) / (max(map(abs, points)) or 1.0)
 
-    match_id: int
-    points: list[str | None] = field(default_factory=list)
-    places: list[int | None] = field(default_factory=list)
 
-    @property
-    def worth(self) -> float:
-        """The sum of the players' strength and the closeness of the result, each from 0 to 1."""
-        if not self.points or None in self.points:
-            return -1.0
-        scores = [float(Fraction(points)) for points in self.points if points is not None]
-        spread = max(map(abs, scores)) or 1.0
-        close = 1 - (max(scores) - min(scores)) / spread
-        strong = sum(1 / place if place else 0.0 for place in self.places) / len(self.places)
-        return strong + max(close, 0.0)
+def worth(match: MatchInfo, places: Sequence[int | None]) -> float:
+    """Return the sum of the players' strength, by their places (None: unranked), and the closeness of the result, each
+    from 0 to 1; -1 without points.
+    """
+    apart = margin(match)
+    if math.isinf(apart):
+        return -1.0
+    strong = sum(1 / place if place else 0.0 for place in places) / len(places)
+    return strong + max(1 - apart, 0.0)
 
 
 def worth_watching(session: Session) -> list[int]:
     """Return the newest counted matches, most interesting first: the best players with the closest result."""
-    newest = (
-        select(Match.id)
-        .where(Match.state == MatchState.DONE, PLANNED, col(Match.rated).is_(True))
-        .where(col(Match.transcript_sha256).is_not(None), col(Match.finished_at).is_not(None))
-        .where(col(Match.season_id).not_in(SILENT))
-        .order_by(col(Match.finished_at).desc(), col(Match.id).desc())
-        .limit(LOOKED_AT)
+    newest = [match for match in _watchable(session) if match.rated]
+    places = _places(session, {(match.season_id, seat.bot_id) for match in newest for seat in match.seats})
+    ordered = sorted(
+        ((worth(each, [places.get((each.season_id, seat.bot_id)) for seat in each.seats]), each.id) for each in newest),
+        reverse=True,
     )
-    seats = (
-        select(Participant.match_id, Match.season_id, Participant.bot_id, Participant.points)
-        .join(Match, col(Match.id) == Participant.match_id)
-        .where(col(Participant.match_id).in_(session.exec(newest).all()))
-    )
-    rows = session.exec(seats).all()
-    places = _places(session, {(row[1], row[2]) for row in rows})
-    candidates: dict[int, Candidate] = {}
-    for match_id, season_id, bot_id, points in rows:
-        candidate = candidates.setdefault(match_id, Candidate(match_id))
-        candidate.points.append(points)
-        candidate.places.append(places.get((season_id, bot_id)))
-    ordered = sorted(candidates.values(), key=lambda candidate: (candidate.worth, candidate.match_id), reverse=True)
-    return [candidate.match_id for candidate in ordered if candidate.worth >= 0]
+    return [match_id for value, match_id in ordered if value >= 0]
+
+
+def highlights(session: Session, season_id: int | None = None) -> dict[str, MatchInfo]:
+    """Return the closest of the newest matches, of one season or of all, that with the biggest turn-around, and the
+    newest that a fault decided: "closest", "comeback", "fault", as far as there is one. No match is among them twice.
+    """
+    newest = _watchable(session, season_id)
+    since = newest[0].finished_at - WEEK if newest and newest[0].finished_at else None
+    left = {each.id: each for each in newest if since and each.finished_at and each.finished_at >= since}
+    found: dict[str, MatchInfo] = {}
+    for why, interest in INTERESTS.items():
+        of_interest = [(interest(each), each) for each in left.values()]
+        value, best = max(of_interest, key=lambda pair: pair[0], default=(-math.inf, None))
+        if best is not None and value > -math.inf:
+            found[why] = left.pop(best.id)
+    return found
+
+
+def _decided_by_fault(match: MatchInfo) -> float:
+    faults = sum(seat.fault is not None for seat in match.seats)
+    return 1.0 if 0 < faults < len(match.seats) else -math.inf
+
+
+INTERESTS: dict[str, Callable[[MatchInfo], float]] = {
+    "closest": lambda match: -apart if (apart := margin(match)) < CLOSE else -math.inf,
+    "comeback": lambda match: match.comeback or -math.inf,
+    "fault": _decided_by_fault,
+}
+"""How much a match is of each kind; infinitely little: it is not. Of equals, the newest is chosen."""
+
+CLOSE = 0.5
+"""The share of the most points below which a match is close at all."""
+
+WEEK = timedelta(days=7)
+"""How much older than the newest a match may be."""
+
+
+def _watchable(session: Session, season_id: int | None = None) -> list[MatchInfo]:
+    """Return those of the newest matches that count, or belong to an evaluation, and whose moves everybody may see. At
+    gates and in challenges, one author may own both sides.
+    """
+    newest = matches(session, season_id=season_id, state=MatchState.DONE, limit=LOOKED_AT)
+    shown = (match for match in newest if match.transcript_sha256 is not None)
+    return [each for each in shown if each.uncounted is None or each.uncounted.cause is Uncounting.EVALUATION]
 
 
 def _places(session: Session, bots: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
@@ -189,8 +221,8 @@ def running_series(session: Session, limit: int) -> list[RunningSeries]:
     if not running:
         return []
     of_these = col(Match.series_id).in_([series.id for series, _ in running])
-    matches = select(Match.series_id, func.min(Match.id), func.count()).where(of_these).group_by(col(Match.series_id))
-    counted = {series_id: (first, count) for series_id, first, count in session.exec(matches)}
+    planned = select(Match.series_id, func.min(Match.id), func.count()).where(of_these).group_by(col(Match.series_id))
+    counted = {series_id: (first, count) for series_id, first, count in session.exec(planned)}
     seated = (
         select(Participant.match_id, Bot.id, Bot.name, User.name)
         .join(Bot, col(Bot.id) == Participant.bot_id)
