@@ -1,6 +1,7 @@
 """The author's front door: one form from a program to a bot in a season, without a script."""
 
 import itertools
+from hashlib import sha256
 
 import pytest
 from sqlmodel import col, select, update
@@ -8,6 +9,8 @@ from sqlmodel import col, select, update
 from deadheat.api.edge.uploading import MAX_TEXT_BYTES
 from deadheat.api.pages.author.upload import starters
 from deadheat.engine.games import GAMES
+from deadheat.league.records.bots import TRIAL
+from deadheat.league.service.jobs.builds import BuildOutcome, finish_build
 from deadheat.league.states import Admission, SeasonState
 from deadheat.league.tables import Bot, BotVersion
 from deadheat.sandbox.languages import LANGUAGES, detect
@@ -110,6 +113,7 @@ def test_a_refusal_comes_before_the_build_and_keeps_what_was_typed(
     if "PNG" not in typed["program"]:
         assert program(ada) == typed["program"]
     assert "\x89" not in ada.answer.text and made(site) == [] and not site.queue.builds
+    assert not site.blobs.has(sha256(typed["program"].encode()).hexdigest()), "nothing is stored"
     assert len(site.ok(200, ada.api("GET", "/v1/bots"))["items"]) == 1, "no bot remains without a version"
 
 
@@ -177,9 +181,11 @@ def test_the_versions_page_follows_it_to_its_place(site: Site) -> None:
 
     assert step() == "waiting for a builder" and "http-equiv" in ada.answer.text
     version = world.rows(select(BotVersion.id).where(BotVersion.bot_id == bot_id))[0]
-    state(log="--- trial match at a table of 2, in seat 1 ---\n")
-    assert step() == "waiting for a builder"
-    world.build(version)
+    job = world.building(version)
+    assert step() == "being built"
+    state(log=f"{TRIAL} at a table of 2, in seat 1 ---\n")
+    assert step() == "trial match"
+    assert world.worked(finish_build, job, BuildOutcome("f" * 64, "", "log"))
     assert step().startswith("in <a")
     made_now = world.tick()
     assert step() == "first match"

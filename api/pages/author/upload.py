@@ -5,16 +5,18 @@ Refusals come before the build, beside what they concern. A refused form's page 
 file must be chosen again, and not even that with the script. That is why the text and the file arrive in two files.
 """
 
+import hashlib
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from io import BytesIO
 from itertools import chain, count
-from typing import Annotated, Any, BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from anyio import to_thread
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 from sqlmodel import Session
 from starlette.exceptions import HTTPException
@@ -52,10 +54,12 @@ from deadheat.sandbox.languages import LANGUAGES
 router = APIRouter()
 workshops = APIRouter(prefix="/bots/{bot_id}")
 
-Take = Callable[[], bots.Upload]
+Take = Callable[[], tuple[bots.Upload, Callable[[], object]]]
+"""Inspects a program; returns it, and a function that stores its content."""
 
-LOOKED_AT = 50
-"""The number of a bot's newest matches among which a version's first is looked for."""
+
+class _Fits(Exception):
+    """Ends a transaction that was only a trial."""
 
 
 FIELDS = (sessions.CSRF_FIELD, "game", "name", "team_id", "language", "season", TEXT)
@@ -117,11 +121,8 @@ def _door(
     return forms.private(shared, "submit.html", visit, complaint, **values)
 
 
-Choice = Annotated[str, Query(max_length=64)]
-
-
 @router.get("/submit")
-def front_door(shared: Shared, visit: forms.Visiting, game: Choice = "", language: Choice = "") -> Response:
+def front_door(shared: Shared, visit: forms.Visiting, game: str = "", language: str = "") -> Response:
     return _door(shared, visit, game=game, language=language)
 
 
@@ -132,9 +133,10 @@ async def submit(shared: Shared, request: Request, visit: forms.Visiting) -> Res
     person = visit.person
 
     def act(sent: forms.Fields, take: Take) -> Version:
-        body, upload = forms.picked(BotRequest, sent), take()
+        body, (upload, store) = forms.picked(BotRequest, sent), take()
+        given = body.model_dump()
         try:
-            return _add(shared, person, sent, upload, lambda s: bots.create_bot(s, person, **body.model_dump()).id)
+            return _add(shared, person, sent, upload, store, lambda s: bots.create_bot(s, person, **given).id)
         except NameTaken:
             own = shared.read(bots.bots_of, person)
             named = [bot.id for bot in own if (bot.game, bot.name.lower()) == (body.game, body.name.lower())]
@@ -148,17 +150,31 @@ async def submit(shared: Shared, request: Request, visit: forms.Visiting) -> Res
 
 
 def _add(
-    shared: Services, person: Person, sent: forms.Fields, upload: bots.Upload, bot_of: Callable[[Session], int]
+    shared: Services,
+    person: Person,
+    sent: forms.Fields,
+    upload: bots.Upload,
+    store: Callable[[], object],
+    bot_of: Callable[[Session], int],
 ) -> Version:
-    """Add a version to the bot that `bot_of` returns, commit, and only then tell a worker."""
+    """Add a version to the bot that `bot_of` returns, commit, and only then tell a worker. Before the content is stored
+    all is tried and undone, because what is stored stays, and a refused form counts for no quota.
+    """
     season_id = forms.picked(Wish, sent).season
-    with shared.db.transaction() as session:
+
+    def put(session: Session) -> Version:
         if season_id is not None:
             lock_season(session, season_id)  # seasons precede people in the order of locks
         bot_id = bot_of(session)
         if season_id is not None:
             check_wish(session, person, season_id, bot_id, upload)
-        version = bots.add_version(session, person, bot_id, upload, season_id)
+        return bots.add_version(session, person, bot_id, upload, season_id)
+
+    with suppress(_Fits), shared.db.transaction() as trial:
+        put(trial)
+        raise _Fits
+    store()
+    version = shared.change(put)
     shared.nudge(BUILDS, version.id)
     return version
 
@@ -173,8 +189,7 @@ async def _receive(
 ) -> Response:
     """Receive a program's form, and go on to the version's page, or `again` to the form's. The token precedes the
     program, which is ignored if the token is wrong. `check` comes before a long body, so that it is not read in vain;
-    typed text is read, because a refused form repeats it. `act` gets the fields, and a function that inspects and
-    stores the program.
+    typed text is read, because a refused form repeats it. `act` gets the fields, and a function to take the program.
     """
     sessions.must_be_ours(request, shared.settings)
     declared = request.headers.get("content-length", "")
@@ -201,8 +216,10 @@ async def _receive(
             return await to_thread.run_sync(take_in, limiter=shared.taking_in)
 
 
-def _take(shared: Services, received: Received, file: BinaryIO, program: str) -> bots.Upload:
-    """Inspect and store the file, or else the text. Raises BadUpload."""
+def _take(
+    shared: Services, received: Received, file: BinaryIO, program: str
+) -> tuple[bots.Upload, Callable[[], object]]:
+    """Inspect the file, or else the text (`Take`). Raises BadUpload."""
     name, sha256 = received.filename, received.sha256
     if not name:
         recipe = LANGUAGES.get(received.fields.get("language", ""))
@@ -210,9 +227,10 @@ def _take(shared: Services, received: Received, file: BinaryIO, program: str) ->
             raise BadUpload("empty", _("Paste a program, or choose a file."))
         if UNTYPED.search(program):
             raise BadUpload("not-text", _("This is not a program's text. Choose a zip or another file below."))
-        name, sha256, file = recipe.entries[0], "", cast("BinaryIO", BytesIO(program.encode()))
-    installed = shared.read(bots.installed_languages)
-    return bots.accept(file, name, sha256, shared.settings, shared.blobs, installed)
+        content = program.encode()
+        name, sha256, file = recipe.entries[0], hashlib.sha256(content).hexdigest(), cast("BinaryIO", BytesIO(content))
+    upload = bots.inspect(file, name, sha256, shared.settings, shared.read(bots.installed_languages))
+    return upload, partial(shared.blobs.put_file, file, sha256)
 
 
 class BotForm(forms.NameForm):
@@ -252,7 +270,7 @@ def workshop(shared: Shared, visit: forms.Visiting, bot_id: Id) -> Response:
 @takes_upload
 async def upload(shared: Shared, request: Request, visit: forms.Visiting, bot_id: Id) -> Response:
     def act(sent: forms.Fields, take: Take) -> Version:
-        return _add(shared, visit.person, sent, take(), lambda _session: bot_id)
+        return _add(shared, visit.person, sent, *take(), lambda _session: bot_id)
 
     check = partial(shared.read, bots.may_upload, visit.person, bot_id)
     return await _receive(shared, request, visit, check, act, partial(_workshop, shared, visit, bot_id))
@@ -268,7 +286,7 @@ def version(shared: Shared, visit: forms.Visiting, bot_id: Id, number: Id) -> Re
         entered = participation(session, visit.person, bot_id)
         part = next((each for each in entered if number in (each.version, each.enters)), None)
         season_id = None if part is None else part.season_id
-        played = matches(session, season_id=season_id, bot_id=bot_id, state=MatchState.DONE, limit=LOOKED_AT)
+        played = matches(session, season_id=season_id, bot_id=bot_id, state=MatchState.DONE)
         own = (each.id for each in played if any((s.bot_id, s.version) == (bot_id, number) for s in each.seats))
         first = min(own, default=None)
         course = courses(shared, session, [bot]).get(bot_id, [])

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, BinaryIO
@@ -408,7 +408,15 @@ def accept(
     blobs: Blobs,
     installed: Collection[str] | None = None,
 ) -> Upload:
-    """Inspect an upload (received within the size limit and hashed on the way) and store it.
+    """Inspect an upload (received within the size limit and hashed on the way) and store it. Raises BadUpload."""
+    upload = inspect(file, filename, sha256, settings, installed)
+    return replace(upload, sha256=blobs.put_file(file, sha256))
+
+
+def inspect(
+    file: BinaryIO, filename: str, sha256: str, settings: Settings, installed: Collection[str] | None = None
+) -> Upload:
+    """Inspect an upload whose content has this hash.
 
     `installed` are the languages of the judge image, or None while they are unknown; the build then finds out. Raises
     BadUpload: the text says what is wrong with it, for its author.
@@ -426,7 +434,7 @@ def accept(
         has = ", ".join(recipe.title for name, recipe in LANGUAGES.items() if name in installed)
         said = _("This server's image has no %(title)s; it has %(has)s.", title=LANGUAGES[language].title, has=has)
         raise BadUpload("not-installed", said)
-    return Upload(filename, size, blobs.put_file(file, sha256), language, entry)
+    return Upload(filename, size, sha256, language, entry)
 
 
 def _recognise(file: BinaryIO, filename: str, settings: Settings) -> tuple[str, str]:
