@@ -94,26 +94,28 @@ def _results(posterior: Posterior) -> tuple[Matrix, Matrix, Matrix]:
 @dataclass(frozen=True, slots=True, eq=False)
 class _Bends:
     """Computes r(e) for the leads. `own`: for either player of each lead, who it is, and its games against each player
-    (those between the two only once).
+    (those between the two only once). `turning`: the games times the second derivative of their expected results.
     """
 
     games: Matrix  # (players, players)
     apart: Matrix  # (players, players): how far the first is ahead of the second
+    turning: Matrix  # (players, players)
     own: Sequence[tuple[Ints, Matrix]]
 
     @classmethod
     def of(cls, games: Matrix, strengths: Vector, ahead: Ints, behind: Ints) -> "_Bends":
         others = np.where(np.arange(len(strengths)) == ahead[:, None], 0.0, games[behind])
-        return cls(games, strengths[:, None] - strengths, [(ahead, games[ahead]), (behind, others)])
+        apart = strengths[:, None] - strengths
+        p = expected_results(apart)
+        return cls(games, apart, games * p * (1 - p) * (1 - 2 * p), [(ahead, games[ahead]), (behind, others)])
 
     def at(self, shift: Matrix) -> Matrix:
         """Return r for the distances `shift`, (leads, players)."""
         if len(shift) * self.games.size <= WHOLE:
             turned = shift[:, :, None] - shift[:, None, :]
             return np.asarray(_bend(self.games, self.apart, turned, 1).sum(axis=2), np.float64)
-        p = expected_results(self.apart)
-        turning = self.games * p * (1 - p) * (1 - 2 * p)
-        bent = shift * (shift @ turning.T) - (shift**2 * turning.sum(axis=1) + shift**2 @ turning.T) / 2
+        straight = shift**2 * self.turning.sum(axis=1) + shift**2 @ self.turning.T
+        bent = shift * (shift @ self.turning.T) - straight / 2
         lead = np.arange(len(shift))
         for player, games in self.own:
             bend = _bend(games, self.apart[player], shift[lead, player][:, None] - shift, 2)

@@ -1,9 +1,12 @@
 """A season's page begins with its winner, and shows an evaluation where a ranking would say nothing."""
 
+from sqlmodel import select, update
+
 from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.service.evaluations.beginning import begin_now
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.states import FinalsFormat, SeasonState
+from deadheat.league.tables import RatingSnapshot
 from deadheat.league.timetable import DeclaredEvaluation
 from tests.api.site import Site
 from tests.api.test_pages import page
@@ -42,6 +45,17 @@ def test_a_lead_survives_as_many_wrong_results_as_the_ranking_says(site: Site) -
     first = site.world.ranking(season_id)[0]
     assert leads == {str(first["version_id"]): 4}, "with five of ten the other way they are level"
     assert "The lead survives 4 wrong results." in found and "Survives" in found
+
+
+def test_a_ranking_that_was_stored_before_leads_is_shown_without_them(site: Site) -> None:
+    season_id = site.world.season(2, games_per_pair=10)
+    site.world.play_all(lower_wins)
+    site.world.settle_rankings()
+    (stored,) = site.world.rows(select(RatingSnapshot.standings))
+    without = {name: part for name, part in stored.items() if name != "leads"}
+    site.world.write(lambda session: session.exec(update(RatingSnapshot).values(standings=without)))
+    assert "±" in page(site, f"/seasons/{season_id}").text
+    assert site.client.get(f"/v1/seasons/{season_id}/leaderboard").json()["leads"] == {}
 
 
 def test_a_shared_first_place_is_announced_as_shared_and_two_bots_have_two_places(site: Site) -> None:
