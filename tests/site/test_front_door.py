@@ -117,6 +117,15 @@ def test_a_paste_that_is_too_long_or_no_text_is_refused_and_stays(enters: Enters
     page.wait_for_url("**/versions/1")
 
 
+def test_who_was_signed_out_meanwhile_keeps_the_program(enters: Enters) -> None:
+    page = enters()
+    page.get_by_label("Program").fill("print('typed')\n")
+    page.context.clear_cookies()
+    build(page)
+    expect(page.locator("[data-part=complaint]")).to_contain_text("You are signed out")
+    assert text(page) == "print('typed')\n"
+
+
 def test_going_back_begins_anew_and_leaving_asks(enters: Enters) -> None:
     page = enters()
     build(page)

@@ -53,7 +53,7 @@ function send() {
     said.textContent = event.loaded < event.total ? say("%(part)s of %(whole)s", { part: size(event.loaded), whole: size(event.total) }) : say("looking at it …");
   });
   request.addEventListener("load", () => {
-    if (request.status !== 200) return refused(new DOMParser().parseFromString(request.responseText, "text/html"), request.status);
+    if (!/\/versions\/\d+$/.test(request.responseURL)) return refused(new DOMParser().parseFromString(request.responseText, "text/html"), request.status);
     typed = false;
     location.assign(request.responseURL);
   });
@@ -65,6 +65,7 @@ function send() {
 
 function refused(page, status) {
   const next = page.querySelector("form[data-upload]");
+  if (!next && status === 200) return complain(say("You are signed out. Copy your program before you sign in again."));
   if (!next) return complain(page.querySelector("main p")?.textContent ?? say("The server answered %(status)s.", { status }));
   const [chosen, program] = [file().files, text().value];
   form.replaceChildren(...next.childNodes);
