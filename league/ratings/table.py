@@ -111,6 +111,11 @@ MOST_LEADS = 40_000
 many: for all of 200 in 0.05 s, for the first 20 of 2,000.
 """
 
+MOST_PLAYERS = 2_000
+"""Among more players no leads are computed: the matrices of their results, which grow with the square of the players,
+take 140 MB for so many.
+"""
+
 
 def by_rating(entry: Rating) -> tuple[float, str]:
     """Return the sorting key of ratings: best first, and by name if they differ only by rounding."""
@@ -142,7 +147,8 @@ class RatingTable:
     def leads(self, fields: Iterable[Collection[str]]) -> dict[str, int]:
         """Return how many wrong results a player's lead over the next in its field survives (see
         `league.ratings.leads`), for games of two. Left out: the last of a field, those who share a place with the next,
-        leads that no number of results would turn, and in large fields the lower places.
+        leads that no number of results would turn, in large fields the lower places, and all among more players than
+        `MOST_PLAYERS`.
         """
         place = {player: number for number, player in enumerate(self.players)}
         elo = {entry.player: entry for entry in self.entries}
@@ -151,7 +157,7 @@ class RatingTable:
             down = sorted((elo[player] for player in field), key=by_rating)[: 1 + MOST_LEADS // len(place)]
             apart = ((one, other) for one, other in pairwise(down) if round(one.elo) > round(other.elo))
             neighbours += [(one.player, other.player) for one, other in apart]
-        if not neighbours or any(table.seats > 2 for table in self.tables):
+        if not neighbours or len(place) > MOST_PLAYERS or any(table.seats > 2 for table in self.tables):
             return {}
         ahead, behind = np.array([[place[one], place[other]] for one, other in neighbours]).T
         with one_thread():

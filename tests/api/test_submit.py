@@ -138,6 +138,15 @@ def test_a_form_that_is_sent_twice_makes_one_bot(ada: Browser, site: Site) -> No
     assert len(made(site)) == 1
 
 
+def test_a_program_that_is_sent_again_with_a_season_enters_it(ada: Browser, site: Site) -> None:
+    first, season_id = ada.page, site.world.season(0)
+    send(ada, name="swift", season="")
+    for _ in range(2):
+        ada.page = first
+        assert send(ada, name="swift", season=str(season_id)) == "/bots/1/versions/1"
+    assert [season for _name, _spoken, season in made(site)] == [season_id]
+
+
 def test_a_chosen_file_is_sent_instead_of_the_text(ada: Browser, site: Site) -> None:
     send(ada, 422, ("notes.txt", b"hello"), program="print('kept')\n")
     assert program(ada) == "print('kept')\n"

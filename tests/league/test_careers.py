@@ -26,7 +26,7 @@ from deadheat.league.service.series.response_times import command_times, latency
 from deadheat.league.service.views import careers, matches, overview
 from deadheat.league.service.views.matches import Neighbours
 from deadheat.league.service.views.overview import highlights, leaders, worth, worth_watching
-from deadheat.league.states import Asked, MatchState, SeasonState, VersionState
+from deadheat.league.states import Asked, MatchState, SeasonState, TranscriptsFrom, VersionState
 from deadheat.league.tables import Match, Participant, RatingPoint, RatingSnapshot
 from deadheat.league.time_buckets import DOUBLINGS, LAST, PER_DOUBLING, bars, bucket, edge, late_share, percentile
 from tests.league.outcomes import forfeited, won
@@ -294,6 +294,28 @@ def test_the_closest_the_biggest_turn_around_and_a_fault_of_the_newest_week_are_
     told = world.read(highlights, season_id)
     assert [(why, each.id) for why, each in told.items()] == [("closest", later.matches[1].match_id)]
     assert world.read(highlights, world.season(0)) == {}
+
+
+def test_newer_matches_that_nobody_may_watch_leave_something_to_watch(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    season_id = world.season(2, series_length=6, games_per_pair=6)
+    (series_id,) = world.tick()
+    job = world.claimed(series_id)
+    assert world.finish(job, [by_points(job.matches[0], 100, 99), *map(won, job.matches[1:])])
+    world.write(standings.refit, season_id)
+    monkeypatch.setattr(overview, "LOOKED_AT", 6)
+
+    def shown() -> tuple[list[int], dict[str, int]]:
+        return world.read(worth_watching), {why: each.id for why, each in world.read(highlights).items()}
+
+    before = shown()
+    assert before[0] and before[1] == {"closest": job.matches[0].match_id}
+    world.season(2, series_length=6, games_per_pair=6, transcripts=TranscriptsFrom.CLOSED)
+    world.clock.turn(1)
+    (series_id,) = world.tick()
+    assert world.finish(world.claimed(series_id), won)
+    assert shown() == before
 
 
 def by_points(match: MatchJob, *points: int) -> MatchOutcome:

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from deadheat.league.ratings import Games, Log, Prior, RatingConfig, RatingTable, log_of, rate
+from deadheat.league.ratings import Games, Log, Prior, RatingConfig, RatingTable, log_of, rate, table
 from deadheat.league.ratings.bradley_terry import Posterior
 from deadheat.league.ratings.leads import survived
 from deadheat.league.ratings.linear import maximum, one_thread
@@ -112,7 +112,13 @@ def test_equal_places_tables_of_three_and_leads_from_elsewhere_have_none() -> No
     three: list[Line] = [(("a", "b", "c"), (1, 2, 3))]
     assert rate(log(three), RatingConfig()).leads([("a", "b", "c")]) == {}
     strong = {"a": Prior(mean_elo=2200, sd_elo=30), "b": Prior(mean_elo=1500, sd_elo=30)}
-    table = rate(log(duels("a", "b", 1)), RatingConfig(), strong)
-    assert table.leads([("a", "b")]) == {}, "the season before decided it, not one game"
-    ends = np.array([table.players.index("a")]), np.array([table.players.index("b")])
-    assert math.isinf(survived(table.posterior, table.strengths, *ends)[0])
+    rated = rate(log(duels("a", "b", 1)), RatingConfig(), strong)
+    assert rated.leads([("a", "b")]) == {}, "the season before decided it, not one game"
+    ends = np.array([rated.players.index("a")]), np.array([rated.players.index("b")])
+    assert math.isinf(survived(rated.posterior, rated.strengths, *ends)[0])
+
+
+def test_a_league_of_very_many_versions_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    rated = rate(log(duels("a", "b", 9, 4)), RatingConfig())
+    monkeypatch.setattr(table, "MOST_PLAYERS", 1)
+    assert rated.leads([("a", "b")]) == {}

@@ -142,6 +142,8 @@ async def submit(shared: Shared, request: Request, visit: forms.Visiting) -> Res
             named = [bot.id for bot in own if (bot.game, bot.name.lower()) == (body.game, body.name.lower())]
             for version in (each for bot_id in named for each in shared.read(bots.versions_of, person, bot_id)):
                 if version.sha256 == upload.sha256:
+                    with shared.db.transaction() as session:
+                        _wish(session, person, version.bot_id, forms.picked(Wish, sent).season)
                     return version
             raise
 
@@ -303,15 +305,28 @@ def version(shared: Shared, visit: forms.Visiting, bot_id: Id, number: Id) -> Re
     return forms.private(shared, "version.html", visit, None, bot=bot, version=info, **values)
 
 
+def _wish(session: Session, person: Person, bot_id: int, season_id: int | None) -> None:
+    """Enter the bot in the season of the form, if it is not in it already and is not to enter it."""
+    around = participation(session, person, bot_id)
+    if season_id is not None and not any(
+        each.season_id == season_id and (each.version is not None or each.enters is not None) for each in around
+    ):
+        _enter(session, person, season_id, bot_id, None)
+
+
+def _enter(session: Session, person: Person, season_id: int, bot_id: int, number: int | None) -> None:
+    """Enter a version, or the newest one as soon as it is ready."""
+    if number is not None or not enter_when_ready(session, person, season_id, bot_id):
+        enter(session, person, season_id, bot_id, number)
+
+
 @workshops.post("/seasons/{season_id}/{verb}")
 @forms.posting("season-{season_id}", _workshop)
 def take_part(shared: Shared, posted: forms.Submitted, bot_id: Id, season_id: Id, verb: str) -> Response:
     person = posted.visit.person
     with shared.db.transaction() as session:
         if verb == "enter":
-            number = forms.checked(EntryRequest, posted.fields).version
-            if number is not None or not enter_when_ready(session, person, season_id, bot_id):
-                enter(session, person, season_id, bot_id, number)
+            _enter(session, person, season_id, bot_id, forms.checked(EntryRequest, posted.fields).version)
         elif verb == "withdraw":
             withdraw(session, person, season_id, bot_id)
         elif verb == "rejoin":

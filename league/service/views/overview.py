@@ -22,10 +22,11 @@ from deadheat.league.service.bots.bots import active
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.service.jobs.exhibitions import playable
 from deadheat.league.service.people.notices import announcements
+from deadheat.league.service.series.deals import SILENT
 from deadheat.league.service.series.live import live_matches
-from deadheat.league.service.series.privacy import shown_series
-from deadheat.league.service.views.matches import matches
-from deadheat.league.states import SEASON_STEPS, JobState, MatchState, VersionState
+from deadheat.league.service.series.privacy import PLANNED, shown_series
+from deadheat.league.service.views.matches import matches_by_id
+from deadheat.league.states import OF_CHALLENGES, SEASON_STEPS, JobState, MatchState, VersionState
 from deadheat.league.tables import (
     AuditRecord,
     Bot,
@@ -106,7 +107,7 @@ def worth(match: MatchInfo, places: Sequence[int | None]) -> float:
 
 def worth_watching(session: Session) -> list[int]:
     """Return the newest counted matches, most interesting first: the best players with the closest result."""
-    newest = [match for match in _watchable(session) if match.rated]
+    newest = _watchable(session, rated=True)
     places = _places(session, {(match.season_id, seat.bot_id) for match in newest for seat in match.seats})
     ordered = sorted(
         ((worth(each, [places.get((each.season_id, seat.bot_id)) for seat in each.seats]), each.id) for each in newest),
@@ -150,13 +151,31 @@ WEEK = timedelta(days=7)
 """How much older than the newest a match may be."""
 
 
-def _watchable(session: Session, season_id: int | None = None) -> list[MatchInfo]:
-    """Return those of the newest matches that count, or belong to an evaluation, and whose moves everybody may see. At
-    gates and in challenges, one author may own both sides.
+def _watchable(session: Session, season_id: int | None = None, *, rated: bool = False) -> list[MatchInfo]:
+    """Return the newest matches that count, or belong to an evaluation unless only `rated` ones are wanted, and whose
+    moves everybody may see. At gates and in challenges, one author may own both sides.
     """
-    newest = matches(session, season_id=season_id, state=MatchState.DONE, limit=LOOKED_AT)
-    shown = (match for match in newest if match.transcript_sha256 is not None)
+    given = {"most": LOOKED_AT} if season_id is None else {"most": LOOKED_AT, "season": season_id}
+    newest = session.exec(_to_watch(rated, season_id is not None), params=given).all()
+    known = matches_by_id(session, newest)
+    shown = (known[each] for each in newest if known[each].transcript_sha256 is not None)
     return [each for each in shown if each.uncounted is None or each.uncounted.cause is Uncounting.EVALUATION]
+
+
+@cache
+def _to_watch(rated: bool, of_season: bool) -> Any:
+    """Return the statement for the newest matches that everybody may watch, without those of challenges, gates and
+    panels: 200 of these alone would leave nothing to choose from.
+    """
+    statement = select(Match.id).join(Series, col(Series.id) == Match.series_id)
+    statement = statement.where(Match.state == MatchState.DONE, PLANNED, col(Series.purpose).not_in(OF_CHALLENGES))
+    statement = statement.where(col(Match.transcript_sha256).is_not(None), col(Match.season_id).not_in(SILENT))
+    if rated:
+        statement = statement.where(col(Match.rated).is_(True))
+    if of_season:
+        statement = statement.where(Match.season_id == bindparam("season"))
+    ended = col(Match.finished_at)
+    return statement.where(ended.is_not(None)).order_by(ended.desc(), col(Match.id).desc()).limit(bindparam("most"))
 
 
 def _places(session: Session, bots: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
