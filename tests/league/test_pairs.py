@@ -2,6 +2,7 @@
 
 from collections import Counter
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,11 +13,12 @@ from deadheat.league.pairing.duel import Count, Duel
 from deadheat.league.records.entries import AskedChallenge
 from deadheat.league.service.duels import requests
 from deadheat.league.service.rankings.standings import dice_check
-from deadheat.league.service.rulings.rulings import void_match
+from deadheat.league.service.rulings.rulings import rejudge_match, void_match
+from deadheat.league.service.seasons import absence
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.views import former
-from deadheat.league.states import ContestKind, SeasonState
-from deadheat.league.tables import Contest, Match, Participant, Series
+from deadheat.league.states import ContestKind, ContestState, FinalsFormat, JobState, SeasonState
+from deadheat.league.tables import Contest, Match, Meeting, Participant, Season, Series, VoidedMatch
 from deadheat.league.words import Outcome
 from tests.lanes import scaled
 from tests.league.outcomes import forfeited, won
@@ -66,10 +68,33 @@ class League:
         assert llr is not None
         return llr
 
-    def play(self, made: list[int], version: int) -> None:
+    def play(self, made: list[int], version: int, *, wins: bool = True) -> None:
         for series_id in made:
             job = self.world.claimed(series_id)
-            assert self.world.finish(job, [won(match, match.seats.index(version)) for match in job.matches])
+            outcomes = [won(match, match.seats.index(version) ^ (not wins)) for match in job.matches]
+            assert self.world.finish(job, outcomes)
+
+    def at_gate(self, games: int = 200) -> int:
+        """Send a second version of the rival's bot to a gate, and return its id."""
+        self.world.write(enter, self.rival, self.season_id, self.rival_bot, None, at_gate(games=games))
+        return self.world.version(self.rival, self.rival_bot)
+
+    def begin_again(self) -> None:
+        """End the gate by choosing the active version, and choose the new one again."""
+        self.world.write(enter, self.rival, self.season_id, self.rival_bot, 1)
+        self.world.write(enter, self.rival, self.season_id, self.rival_bot, None)
+
+    def gate(self) -> Contest:
+        gates = select(Contest).where(Contest.kind == ContestKind.GATE)
+        return self.world.rows(gates.order_by(col(Contest.id).desc()))[0]
+
+    def score(self) -> dict[str, Any]:
+        """Return the score of the newest gate."""
+        (score,) = self.world.rows(select(Meeting.score).where(Meeting.contest_id == self.gate().id))
+        return dict(score)
+
+    def state(self, series_id: int) -> JobState:
+        return self.world.row(Series, series_id).state
 
 
 @pytest.fixture
@@ -140,6 +165,70 @@ def test_a_gate_goes_on_without_pairs_only_where_the_same_programs_began_so(leag
     assert ["paired" in one.terms for one in world.rows(gates)] == [False, False]
     world.version(league.rival, league.rival_bot)
     assert ["paired" in one.terms for one in world.rows(gates)] == [True, False, False]
+
+
+def test_an_author_who_ends_a_gate_within_a_pair_cannot_drop_the_other_half(league: League) -> None:
+    world, second = league.world, league.at_gate()
+    first, other = world.tick()
+    league.play([first], second, wins=False)
+    league.begin_again()
+    assert league.state(other) is JobState.QUEUED
+    league.play([other], second, wins=False)
+    world.tick()
+    assert league.score()["losses"] == 6
+    assert league.score()["llr"] == pytest.approx(sprt.test((3, 0, 0, 0, 0), TEST).llr)
+
+
+def test_a_half_whose_other_half_is_being_played_is_not_dropped_either(league: League) -> None:
+    world, _ = league.world, league.at_gate()
+    first, other = world.tick()
+    world.claimed(first)
+    league.begin_again()
+    assert [league.state(one) for one in (first, other)] == [JobState.RUNNING, JobState.QUEUED]
+
+
+def test_pairs_that_have_not_begun_are_dropped(league: League) -> None:
+    world, _ = league.world, league.at_gate()
+    made = world.tick()
+    league.begin_again()
+    assert {league.state(one) for one in made} == {JobState.ABANDONED}
+
+
+def test_a_replay_at_a_gate_is_not_dropped_so_the_voided_game_stays_void(league: League) -> None:
+    world, second = league.world, league.at_gate()
+    league.play(world.tick(), second)
+    match_id = world.rows(select(Match.id).order_by(col(Match.id)))[0]
+    again = world.write(rejudge_match, world.boss, match_id, "a spectator pulled the plug")
+    league.begin_again()
+    assert league.state(world.row(Match, again).series_id) is JobState.QUEUED
+    assert world.rows(select(VoidedMatch.match_id)) == [match_id]
+
+
+@pytest.mark.parametrize("way", [SeasonState.FROZEN, SeasonState.FINALS, SeasonState.CLOSED])
+def test_half_a_pair_waits_until_the_ladder_is_over(league: League, way: SeasonState) -> None:
+    world, second = league.world, league.at_gate()
+    first, other = world.tick()
+    league.play([first], second)
+    world.change(Season, league.season_id, finals=FinalsFormat.ROUND_ROBIN)
+    world.set_state(league.season_id, way, force=True)
+    assert league.state(other) is (JobState.QUEUED if way is SeasonState.FROZEN else JobState.ABANDONED)
+
+
+def test_half_a_pair_is_played_while_the_bot_is_withdrawn(league: League) -> None:
+    world, second = league.world, league.at_gate()
+    first, other = world.tick()
+    league.play([first], second)
+    world.write(absence.withdraw, league.rival, league.season_id, league.rival_bot)
+    assert league.state(other) is JobState.QUEUED
+
+
+def test_a_request_has_no_verdict_once_it_is_stopped_so_its_other_half_is_dropped(league: League) -> None:
+    world, made = league.world, league.ask()
+    first, other = world.tick()
+    league.play([first], made.version_id)
+    world.write(requests.stop, league.author, made.id)
+    assert league.state(other) is JobState.ABANDONED
+    assert world.row(Contest, made.id).state is ContestState.ENDED
 
 
 def test_the_seasons_dice_are_as_it_promised(league: League) -> None:

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, bindparam, or_
 from sqlalchemy import select as columns
-from sqlmodel import Session, col, select
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, col, exists, select
 
 from deadheat.engine.language import N_
 from deadheat.league.causes import Cause
@@ -17,8 +18,17 @@ from deadheat.league.service.ground.steps import insert_rows, move
 from deadheat.league.service.people import notices
 from deadheat.league.service.series.dropping import drop_waiting
 from deadheat.league.service.series.planning import Table
-from deadheat.league.states import EVALUATIONS, ContestKind, ContestState, Precedence, Purpose
-from deadheat.league.tables import BotVersion, Contest, ContestPlayer, Match, Meeting, MeetingPlayer, Series
+from deadheat.league.states import EVALUATIONS, ContestKind, ContestState, JobState, MatchState, Precedence, Purpose
+from deadheat.league.tables import (
+    BotVersion,
+    Contest,
+    ContestPlayer,
+    Match,
+    Meeting,
+    MeetingPlayer,
+    Series,
+    VoidedMatch,
+)
 
 log = logging.getLogger(__name__)
 
@@ -130,8 +140,8 @@ NEW = columns(col(Meeting.id), col(Meeting.round), col(Meeting.board)).where(
 def end(
     session: Session, row: Contest, state: ContestState, reason: str, who: str = SYSTEM, *, notify: bool = True
 ) -> bool:
-    """End a contest, so that nothing more of it is played. Return False if it was over. The owners of a candidate are
-    told of a gate's verdict, and of a request's end unless not `notify`.
+    """End a contest, so that nothing more of it is played than `drop_planned` says. Return False if it was over. The
+    owners of a candidate are told of a gate's verdict, and of a request's end unless not `notify`.
     """
     if not move(session, Contest, row.id, ContestState.RUNNING, state, reason=reason, ended_at=now(session)):
         return False
@@ -151,12 +161,32 @@ def end(
 
 
 def drop_planned(session: Session, row: Contest, meetings: Sequence[Meeting]) -> None:
-    """Drop the waiting series of a contest's duels."""
+    """Drop the waiting series of a contest's duels. Those in which a gate's begun pairs are completed stay: its author,
+    who can end it at any time and let it continue later, would else choose which pairs count. Nothing continues a
+    request, so it may end within a pair.
+    """
     policy = POLICIES[row.kind]
+    kept = () if row.kind is not ContestKind.GATE or not row.terms.get("paired") else (~COMPLETES_PAIRS,)
     for meeting in meetings:
         mine = col(Series.meeting_id) == meeting.id
-        meeting.planned -= drop_waiting(session, row.season_id, policy.cause, policy.dropped, mine)
+        meeting.planned -= drop_waiting(session, row.season_id, policy.cause, policy.dropped, mine, *kept)
     session.flush()
+
+
+_own, _other, _others = aliased(Match), aliased(Match), aliased(Series)
+_BEGUN = or_(
+    col(_others.state) == JobState.RUNNING,
+    col(_other.state).in_((MatchState.DONE, MatchState.HELD, MatchState.DECIDED)),
+)
+COMPLETES_PAIRS = or_(
+    exists()
+    .where(col(_own.series_id) == Series.id, col(_others.meeting_id) == Series.meeting_id, _others.id != Series.id)
+    .where(col(_other.series_id) == _others.id, col(_other.commitment) == _own.commitment, _BEGUN),
+    exists().where(col(_own.series_id) == Series.id, col(VoidedMatch.rejudged_id) == _own.id),
+)
+"""The condition on a `Series` of a duel that it has the second game of a deal whose first one has begun. Or it replays
+a voided game, which would count again.
+"""
 
 
 def _evaluation_over(_session: Session, row: Contest, _notify: bool) -> dict[str, Any]:

@@ -104,7 +104,7 @@ def change_state(
     if During.LADDER not in after.during:
         end_all(session, season_id, f"The season is {after.words}.", *{*ContestKind} - {ContestKind.GATE})
     if after is SeasonState.FINALS:
-        planned = (col(Series.purpose) == Purpose.LADDER, ~_ordered(season_id))
+        planned = (col(Series.purpose).in_((Purpose.LADDER, Purpose.CHALLENGE)), ~_ordered(season_id))
         sentence = N_("The finals began before this series was played.")
         drop_waiting(session, season_id, Cause.FINALS_BEGAN, sentence, *planned)
     if after is SeasonState.CLOSED:
