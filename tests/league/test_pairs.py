@@ -187,6 +187,33 @@ def test_a_half_whose_other_half_is_being_played_is_not_dropped_either(league: L
     assert [league.state(one) for one in (first, other)] == [JobState.RUNNING, JobState.QUEUED]
 
 
+def test_a_gate_that_begins_again_waits_for_the_games_of_before(league: League) -> None:
+    world, second = league.world, league.at_gate()
+    first, other = world.tick()
+    running = world.claimed(first)
+    league.begin_again()
+    assert world.tick() == []
+    assert world.finish(running, [won(match, match.seats.index(second)) for match in running.matches])
+    assert world.tick() == [], "the other half still waits"
+    league.play([other], second)
+    assert len(world.tick()) == 2
+    assert league.score()["wins"] == 6
+
+
+def test_a_gate_that_begins_again_is_not_judged_before_the_games_of_before_end(league: League) -> None:
+    world, second = league.world, league.at_gate(games=12)
+    league.play(world.tick(), second)
+    running = [world.claimed(series_id) for series_id in world.tick()]
+    league.begin_again()
+    world.tick()
+    assert league.score()["wins"] == 0, "it is not counted yet"
+    for job in running:
+        assert world.finish(job, [won(match, match.seats.index(second)) for match in job.matches])
+    assert world.tick() == []
+    gate = league.gate()
+    assert gate.state is ContestState.FAILED and gate.reason.startswith("12 games"), "none was played beyond them"
+
+
 def test_pairs_that_have_not_begun_are_dropped(league: League) -> None:
     world, _ = league.world, league.at_gate()
     made = world.tick()

@@ -228,16 +228,17 @@ class Judged(NamedTuple):
 
 
 def settle(session: Session, season: Season, row: Contest, _room: int, *, tests: Tests) -> Progress:
-    """Store the scores of a contest's duels, and judge them: those of a test not while a series of it is played, or a
-    game waits for an organiser, which a verdict would leave out.
+    """Store the scores of a contest's duels, and judge them. While a series of a duel's `tests` is played, or a game of
+    theirs waits for an organiser, no more is planned; nor is a test judged, whose verdict would leave that out.
     """
     terms = duel_of(row)
     duels = [Matchup(*values) for values in session.exec(OF_CONTEST, params={"contest_id": row.id})]
-    playing = set() if terms.replays else in_play(session, duels)
     over = {duel.meeting.id for duel in duels if "outcome" in duel.meeting.score}
-    playing |= over
-    counted = {meeting_id: its for meeting_id, its in tests(session, row, duels).items() if meeting_id not in playing}
-    playing |= in_play(session, chain(*counted.values())) if terms.replays else set()
+    counted = {meeting_id: its for meeting_id, its in tests(session, row, duels).items() if meeting_id not in over}
+    playing = in_play(session, chain(*counted.values()))
+    idle = {one for one, its in counted.items() if playing.isdisjoint(other.meeting.id for other in its)}
+    if not terms.replays:
+        counted = {meeting_id: counted[meeting_id] for meeting_id in counted if meeting_id in idle}
     counts = count_games(session, counted, paired=terms.paired)
     judged, tables, changed = [], [], False
     for duel in duels:
@@ -250,7 +251,7 @@ def settle(session: Session, season: Season, row: Contest, _room: int, *, tests:
         changed |= score != duel.meeting.score
         duel.meeting.score = score
         judged.append(Judged(duel, count, outcome))
-        if outcome is None and playing.isdisjoint(other.meeting.id for other in counted[duel.meeting.id]):
+        if outcome is None and duel.meeting.id in idle:
             length, candidate_begins = terms.draw(count, duel.meeting.planned, season.series_length)
             seats = (row.candidate_id, duel.opponent_id)[:: 1 if candidate_begins else -1]
             precedence = POLICIES[row.kind].precedence
