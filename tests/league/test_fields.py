@@ -101,6 +101,21 @@ def test_an_opponent_that_leaves_ends_its_own_duel_only(league: League) -> None:
     assert done.planned == 6
 
 
+def test_a_game_in_progress_with_an_opponent_that_leaves_counts(league: League) -> None:
+    world, made = league.world, ask(league)
+    job = world.claimed(*world.tick())
+    world.write(absence.withdraw, league.rival, league.season_id, league.rival_bot)
+    assert world.tick() == []
+    assert shown(league, made.id).opponents[0].outcome is None, "a game with it is still being played"
+    assert world.finish(job, [won(match, match.seats.index(made.version_id)) for match in job.matches])
+    assert set(play(league, set())) == {league.other_bot}
+    done = shown(league, made.id)
+    assert [(one.wins, one.losses, one.outcome) for one in done.opponents] == [(2, 0, "left"), (0, 4, "spent")]
+    assert (done.wins, done.losses, done.planned) == (2, 4, 6)
+    told, *_ = world.read(notices.inbox, league.author)
+    assert "with 2 wins, 0 draws and 4 losses: 2 opponents" in told.text
+
+
 def test_the_challenge_is_over_once_all_its_opponents_have_left(league: League) -> None:
     made = ask(league)
     for owner, bot_id in ((league.rival, league.rival_bot), (league.other, league.other_bot)):

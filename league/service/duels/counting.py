@@ -245,7 +245,7 @@ def settle(session: Session, season: Season, row: Contest, _room: int, *, tests:
         if (count := counts.get(duel.meeting.id)) is None:
             continue
         outcome, llr = terms.judge(count)
-        score: dict[str, Any] = {"wins": count.wins, "draws": count.draws, "losses": count.losses, "llr": llr}
+        score = _score(count, llr)
         if outcome is not None and not terms.replays:  # it stands, while the contest's other duels go on
             score["outcome"] = outcome.value
         changed |= score != duel.meeting.score
@@ -259,6 +259,21 @@ def settle(session: Session, season: Season, row: Contest, _room: int, *, tests:
     session.flush()
     is_over = len(judged) + len(over) == len(duels) and all(duel.outcome for duel in judged)
     return Progress(not is_over, tables, judged, changed)
+
+
+def _score(count: Count, llr: float) -> dict[str, Any]:
+    return {"wins": count.wins, "draws": count.draws, "losses": count.losses, "llr": llr}
+
+
+def close(session: Session, row: Contest, duels: Sequence[Matchup], outcome: Outcome) -> None:
+    """End those of a contest's duels of which nothing is played any more, with a last count and this outcome."""
+    terms, playing = duel_of(row), in_play(session, duels)
+    idle = [duel for duel in duels if duel.meeting.id not in playing]
+    counts = count_games(session, alone(session, row, idle), paired=terms.paired)
+    for duel in idle:
+        count = counts[duel.meeting.id]
+        duel.meeting.score = {**_score(count, terms.judge(count)[1]), "outcome": outcome.value}
+    session.flush()
 
 
 Ends = Mapping[Outcome, tuple[ContestState, str]]

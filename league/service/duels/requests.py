@@ -30,7 +30,7 @@ from deadheat.league.records.entries import AskedChallenge
 from deadheat.league.service.bots.bots import DAY, Quota, check_quota, is_own, must_be_active, own_bot
 from deadheat.league.service.contests.life import FIELD, SCORES, Progress, drop_planned, end, numbered, running
 from deadheat.league.service.duels import counting
-from deadheat.league.service.duels.counting import Ends, begin_duels, in_pairs, test_terms
+from deadheat.league.service.duels.counting import Ends, begin_duels, close, in_pairs, matchups, test_terms
 from deadheat.league.service.duels.counting import decide as decide_duel
 from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.service.ground.lookups import entry_of, newest_ranking
@@ -181,7 +181,7 @@ def _by_team(bot: Bot) -> ColumnElement[bool]:
 def allowed(session: Session, season: Season) -> list[Contest]:
     """Return the season's running requests, the oldest first. Those that may not go on end: all once the organisers
     have switched them off, those of bots that organisers removed, and those against bots that no longer take part. Of
-    several opponents, those that are gone end their duels.
+    several opponents, those that are gone end their duels. Games in progress with them are counted first.
     """
     rows = [*running(session, season.id, ContestKind.REQUEST)]
     out = absent_entries(session, season.id)
@@ -200,14 +200,14 @@ def allowed(session: Session, season: Season) -> list[Contest]:
 
 
 def _end_duels(session: Session, row: Contest, gone: set[int]) -> None:
-    """End a contest's duels with these bots that are not over."""
+    """End a contest's duels with these bots: what waits is dropped, and what is played counts before a duel is over."""
     theirs = select(MeetingPlayer.meeting_id).join(BotVersion, col(BotVersion.id) == MeetingPlayer.version_id)
     theirs = theirs.where(col(BotVersion.bot_id).in_(gone))
-    mine = select(Meeting).where(Meeting.contest_id == row.id, col(Meeting.id).in_(theirs)) if gone else None
-    left = [] if mine is None else [meeting for meeting in session.exec(mine) if "outcome" not in meeting.score]
-    for meeting in left:
-        meeting.score = {**meeting.score, "outcome": Outcome.LEFT.value}
-    drop_planned(session, row, left)
+    found = matchups(session, Contest.id == row.id, col(Meeting.id).in_(theirs)) if gone else ()
+    left = [duel for duel in found if "outcome" not in duel.meeting.score]
+    if left:
+        drop_planned(session, row, [duel.meeting for duel in left])
+        close(session, row, left, Outcome.LEFT)
 
 
 def settle(session: Session, season: Season, row: Contest, room: int) -> Progress:
