@@ -90,6 +90,15 @@ def test_the_quota_counts_the_games_against_all_opponents(league: League) -> Non
     ask(league, 10)
 
 
+def test_a_duel_that_is_over_is_charged_with_what_was_begun_while_the_others_go_on(league: League) -> None:
+    ask(league, 50)
+    play(league, set(), most=2)
+    league.world.write(absence.withdraw, league.rival, league.season_id, league.rival_bot)
+    league.world.tick()
+    assert "(48 left)" in refused(errors.OverQuota, league.ask, 49, opponent_id=league.other_bot)
+    league.ask(48, opponent_id=league.other_bot)
+
+
 def test_an_opponent_that_leaves_ends_its_own_duel_only(league: League) -> None:
     made = ask(league)
     play(league, set(), most=2)

@@ -44,7 +44,8 @@ from deadheat.league.states import ON_LADDER, UNFINISHED, ContestKind, ContestSt
 from deadheat.league.tables import Bot, BotVersion, Contest, Entry, Meeting, MeetingPlayer, Season, Series
 from deadheat.league.words import Outcome
 
-CHARGED = case((col(Contest.state) == ContestState.RUNNING, Contest.matches), else_=Meeting.planned)
+_GOES_ON = and_(col(Contest.state) == ContestState.RUNNING, col(Meeting.score)["outcome"].as_string().is_(None))
+CHARGED = case((_GOES_ON, Contest.matches), else_=Meeting.planned)
 """The games that a duel is charged with."""
 
 
