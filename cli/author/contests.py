@@ -147,11 +147,12 @@ def _ask(
     against |= {"opponent_ids": named[1:]} if named[1:] else {}
     against |= {"top": max(top)} if top else {}
     number = len(named) + max(top, default=0)
+    least = max(1, min(2, where.unrated_games))  # a test of pairs needs two; and a ranking may have fewer than the top
     body: dict[str, Any] = {
         "season_id": where.id,
         "bot_id": own.id,
         **against,
-        "games": games or max(1, min(MOST_TESTED, where.unrated_games // number)),
+        "games": games or max(least, min(MOST_TESTED, where.unrated_games // number)),
         "version": version or None,
         "opponent_version": opponent_version or None,
         "test": test,

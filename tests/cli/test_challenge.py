@@ -141,6 +141,11 @@ def test_a_test_says_how_it_decided(desk: Desk) -> None:
     assert "accepted: swift is stronger by 100 normalised Elo or more (rather than by 0)" in shown
 
 
+def test_a_test_against_many_asks_for_a_pair_against_each(desk: Desk) -> None:
+    asked = desk.says("ada", "contest", "start", "top:50", "--sprt", "0,100")
+    assert "of at most 2 matches" in asked
+
+
 def test_a_test_is_shown_with_its_own_bounds(desk: Desk) -> None:
     test = {"elo0": 0, "elo1": 100, "alpha": 0.2, "beta": 0.2}
     body = {"season_id": 1, "bot_id": 1, "opponent_id": 2, "games": 40, "test": test}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sqlmodel import col, select
 
-from deadheat.league import sprt
+from deadheat.league import errors, sprt
 from deadheat.league.pairing.duel import Count, Duel
 from deadheat.league.records.entries import AskedChallenge
 from deadheat.league.service.duels import requests
@@ -22,6 +22,7 @@ from deadheat.league.tables import Contest, Match, Meeting, Participant, Season,
 from deadheat.league.words import Outcome
 from tests.lanes import scaled
 from tests.league.outcomes import forfeited, won
+from tests.league.refusals import refused
 from tests.league.seasons import at_gate
 from tests.league.world import World
 
@@ -59,9 +60,9 @@ class League:
         self.rival, self.rival_bot = world.entrant(self.season_id, game=GAME)
         self.author, self.bot_id = world.bot(game=GAME)
 
-    def ask(self) -> AskedChallenge:
+    def ask(self, games: int = 40, test: sprt.Terms | None = TEST) -> AskedChallenge:
         ask = partial(requests.ask, bot_id=self.bot_id, opponent_id=self.rival_bot)
-        return self.world.write(ask, self.author, self.season_id, Duel(40, TEST))
+        return self.world.write(ask, self.author, self.season_id, Duel(games, test))
 
     def llr(self, number: int) -> float:
         llr = self.world.read(former.asked_challenge, self.author, number).llr
@@ -256,6 +257,21 @@ def test_a_request_has_no_verdict_once_it_is_stopped_so_its_other_half_is_droppe
     world.write(requests.stop, league.author, made.id)
     assert league.state(other) is JobState.ABANDONED
     assert world.row(Contest, made.id).state is ContestState.ENDED
+
+
+def test_a_test_of_pairs_has_two_games(league: League) -> None:
+    assert "at least two" in refused(errors.BadSetting, league.ask, 1)
+    assert league.ask(1, None).games_limit == 1
+    assert league.ask(2).games_limit == 2
+
+
+def test_a_gate_of_one_game_plays_it_and_counts_no_pairs(league: League) -> None:
+    world, second = league.world, league.at_gate(games=1)
+    assert "paired" not in league.gate().terms
+    league.play(world.tick(), second)
+    world.tick()
+    assert league.score()["wins"] == 1
+    assert league.gate().reason == "1 game did not show that it is stronger."
 
 
 def test_the_seasons_dice_are_as_it_promised(league: League) -> None:

@@ -100,7 +100,7 @@ def _begin(session: Session, season: Season, entry: Entry, candidate: BotVersion
     games = max(1, min(entry.gate["games"], season.challenge_games))
     incumbent = session.get_one(BotVersion, entry.version_id)
     terms = {name: entry.gate[name] for name in TESTED}
-    if all(duel.contest.terms.get("paired") for duel in tried):  # otherwise it continues without pairs
+    if games > 1 and all(duel.contest.terms.get("paired") for duel in tried):  # otherwise it continues without pairs
         terms = in_pairs(season, terms)
     row = begin_duels(session, season, ContestKind.GATE, candidate, [incumbent], games, entry_id=entry.id, terms=terms)
     data = {"bot": entry.bot_id, "candidate": candidate.number}

@@ -86,7 +86,10 @@ def ask(
     if not field:
         raise BadSetting("top" if top else "opponent", _("there is no bot to play against"))
     _check_season(session, author, season, session.get_one(Bot, candidate.bot_id), terms.games * len(field))
-    values = {"asker_id": author.id, "private": private, "terms": in_pairs(season, test_terms(terms))}
+    stored = in_pairs(season, test_terms(terms))
+    if "paired" in stored and terms.games < 2:
+        raise BadSetting("games", _("a test that counts pairs needs at least two: each deal is played from both seats"))
+    values = {"asker_id": author.id, "private": private, "terms": stored}
     opponents = [*field.values()]
     row = begin_duels(session, season, ContestKind.REQUEST, candidate, opponents, terms.games, **values)
     return asked_challenge(session, author, row.public_id)
