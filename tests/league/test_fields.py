@@ -142,3 +142,8 @@ def test_the_best_of_the_newest_ranking_are_challenged_but_not_ones_own(league: 
     assert (best.opponents, best.opponent_id) == (1, league.other_bot)
     both = league.ask(1, opponent_id=league.other_bot, top=8)
     assert (both.opponents, both.opponent_id) == (2, league.other_bot), "nobody is met twice"
+
+
+def test_a_version_without_its_bot_is_refused(league: League) -> None:
+    without = {"opponent_id": None, "opponent_ids": [league.other_bot], "opponent_version": 1}
+    assert "whose version" in refused(errors.BadSetting, league.ask, **without)

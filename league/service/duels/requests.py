@@ -77,6 +77,8 @@ def ask(
         OverQuota.
     """
     season = lock_season(session, season_id)
+    if opponent_version is not None and opponent_id is None:
+        raise BadSetting("opponent_version", _("say whose version it is: name that bot as the opponent"))
     candidate = _own_version(session, author, season, bot_id, version)
     named = [] if opponent_id is None else [_opposing(session, author, season, opponent_id, opponent_version)]
     named += (_opposing(session, author, season, other, None) for other in opponent_ids)
