@@ -11,11 +11,13 @@ from deadheat.api.pages.author.upload import starters
 from deadheat.engine.games import GAMES
 from deadheat.league.records.bots import TRIAL
 from deadheat.league.service.jobs.builds import BuildOutcome, finish_build
+from deadheat.league.service.views.matches import first_match
 from deadheat.league.states import Admission, SeasonState
 from deadheat.league.tables import Bot, BotVersion
 from deadheat.sandbox.languages import LANGUAGES, detect
 from tests.api.browser import OURS, Browser
 from tests.api.site import Site
+from tests.league.outcomes import won
 from tests.league.people import GAME
 
 EDGE = "edge-of-a-form"
@@ -198,10 +200,32 @@ def test_the_versions_page_follows_it_to_its_place(site: Site) -> None:
     assert step().startswith("in <a")
     made_now = world.tick()
     assert step() == "first match"
-    for series in made_now or world.tick():
-        assert world.finish(world.claimed(series))
+    played = [world.claimed(series) for series in made_now or world.tick()]
+    for job in played:
+        assert world.finish(job)
     assert step() == "place" and "/matches/" in ada.answer.text
+    first = min(job.matches[0].match_id for job in played)
+    assert world.read(first_match, version, season) == first and f'href="/matches/{first}"' in ada.answer.text
     world.settle_rankings()
     assert "place" in step() and "of 2" in step() and "http-equiv" not in ada.answer.text, "there is no more to follow"
     world.set_state(season, SeasonState.CLOSED)
     assert "of 2" in step()
+
+
+def test_a_version_that_fails_the_panel_is_not_shown_as_playing(site: Site) -> None:
+    world = site.world
+    world.bot("rex", owner=world.boss)
+    world.season(1, panel=["boss/rex"], panel_games=2, panel_minimum=2)
+    ada = Browser(site).sign_up("ada")
+    send(ada)
+    here = ada.answer.url.path
+    (version,) = world.rows(select(BotVersion.id).join(Bot, col(Bot.id) == BotVersion.bot_id).where(Bot.name == "ada"))
+    assert world.worked(finish_build, world.building(version), BuildOutcome("f" * 64, "", "log"))
+    for _ in range(4):
+        for series in world.tick():
+            job = world.claimed(series)
+            winners = [1 - each.seats.index(version) if version in each.seats else 0 for each in job.matches]
+            assert world.finish(job, [won(each, seat) for each, seat in zip(job.matches, winners, strict=True)])
+    ada.get(here)
+    step = ada.answer.text.partition('aria-current="step">')[2].partition("</li>")[0]
+    assert step.startswith("not in <a") and "did not pass the panel" in step and ">place" not in ada.answer.text

@@ -47,8 +47,8 @@ from deadheat.league.service.seasons.entries import check_wish, enter, enter_whe
 from deadheat.league.service.seasons.participation import Participation, change_bot, participation, prospects
 from deadheat.league.service.seasons.seasons import seasons
 from deadheat.league.service.views.contests import at_panels
-from deadheat.league.service.views.matches import matches
-from deadheat.league.states import ENTERABLE, ContestState, MatchState, VersionState
+from deadheat.league.service.views.matches import first_match
+from deadheat.league.states import ENTERABLE, ContestState, VersionState
 from deadheat.sandbox.languages import LANGUAGES
 
 router = APIRouter()
@@ -288,9 +288,7 @@ def version(shared: Shared, visit: forms.Visiting, bot_id: Id, number: Id) -> Re
         entered = participation(session, visit.person, bot_id)
         part = next((each for each in entered if number in (each.version, each.enters)), None)
         season_id = None if part is None else part.season_id
-        played = matches(session, season_id=season_id, bot_id=bot_id, state=MatchState.DONE)
-        own = (each.id for each in played if any((s.bot_id, s.version) == (bot_id, number) for s in each.seats))
-        first = min(own, default=None)
+        first = None if season_id is None else first_match(session, info.id, season_id)
         course = courses(shared, session, [bot]).get(bot_id, [])
         row, ranked = next(((row, of) for each, row, of in course if each.season_id == season_id), (None, 0))
     step = info.state.value
@@ -298,7 +296,9 @@ def version(shared: Shared, visit: forms.Visiting, bot_id: Id, number: Id) -> Re
         step = "trial"
     elif info.state is VersionState.READY and part is not None:
         step = "entry" if part.version != number else "match" if first is None else "place" if row is None else ""
-    followed = part is not None and part.state.goes_on and step != ""
+        if any(panel.season_id == season_id and panel.state is ContestState.FAILED for panel in panels):
+            step = "panel"
+    followed = part is not None and part.state.goes_on and step not in ("", "panel")
     playing = followed or any(panel.state is ContestState.RUNNING for panel in panels)
     values = {"log": log.log, "tries": log.tries, "underway": not info.ended, "panels": panels, "playing": playing}
     values |= {"step": step, "part": part, "first": first, "row": row, "ranked": ranked, "trial": TRIAL}

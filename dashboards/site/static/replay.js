@@ -166,11 +166,11 @@ class Viewer {
     this.part("scrub").addEventListener("input", (event) => { this.pause(); this.show(Number(event.target.value)); });
     this.part("speed").addEventListener("change", () => { if (this.timer) { this.pause(); this.play(); } });
     addEventListener("hashchange", () => { const at = this.linked(); if (at !== null && at !== this.at) { this.pause(); this.show(at); this.seen(); } });
-    const keys = { ArrowLeft: "back", ArrowRight: "next", Home: "first", End: "last", " ": "play", d: "deciding", f: "fault" };
+    const keys = { ArrowLeft: "back", ArrowRight: "next", Home: "first", End: "last", " ": "play", d: "deciding", D: "deciding", f: "fault", F: "fault" };
     document.addEventListener("keydown", (event) => {
       if (!(event.key in keys) || !this.meant(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
       if (event.target.matches("select, textarea, pre")) return;
-      if (/^[a-z]$/.test(event.key) && !this.root.contains(event.target)) return;  // keys of one letter: dictation must not jump
+      if (/^[a-z]$/i.test(event.key) && !this.root.contains(event.target)) return;  // keys of one letter: dictation must not jump
       if (event.target.matches("button, summary") && event.key === " ") return;  // the button's own key
       if (event.target.matches("input") && event.key !== " " && event.key.length > 1 && !event.shiftKey) return;  // the slider knows the arrows
       event.preventDefault();

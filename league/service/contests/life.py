@@ -180,12 +180,12 @@ _BEGUN = or_(
 )
 COMPLETES_PAIRS = or_(
     exists()
-    .where(col(_own.series_id) == Series.id, col(_others.meeting_id) == Series.meeting_id, _others.id != Series.id)
+    .where(col(_own.series_id) == Series.id, col(_others.meeting_id) == Series.meeting_id)
     .where(col(_other.series_id) == _others.id, col(_other.commitment) == _own.commitment, _BEGUN),
     exists().where(col(_own.series_id) == Series.id, col(VoidedMatch.rejudged_id) == _own.id),
 )
-"""The condition on a `Series` of a duel that it has the second game of a deal whose first one has begun. Or it replays
-a voided game, which would count again.
+"""The condition on a `Series` of a duel that a game of one of its deals has begun, in it or in another one. Or it
+replays a voided game, which would count again.
 """
 
 

@@ -8,7 +8,8 @@ closely to its predecessor (`league.service.rankings.ranking`).
 
 With enough attempts anything passes, so each program gets one test: a program that failed against a version is not
 tried again, even as another upload. A duel that ended undecided (the season froze, the author chose another version)
-continues from its games when the same two programs meet at this gate again.
+continues from its games when the same two programs meet at this gate again, once those in progress are over; half a
+pair counts as one (`league.service.contests.life.COMPLETES_PAIRS`).
 """
 
 from collections.abc import Callable, Sequence

@@ -98,7 +98,8 @@ def ask(
 
 
 def stop(session: Session, author: Person, challenge_id: int) -> AskedChallenge:
-    """End a duel at the request of an owner of its bot. Games in progress are played to the end and count.
+    """End a duel at the request of an owner of its bot. Games in progress are played to the end and charged, but they
+    are not in its score.
 
     Raises:
         NotFound. WrongState: it is over.

@@ -36,7 +36,7 @@ from deadheat.league.service.people.teams import owned_by
 from deadheat.league.service.series.deals import dice_in_use, withheld
 from deadheat.league.service.series.privacy import SHOWN, may_see, must_see
 from deadheat.league.service.views.uncounted import Bearing, bearings, why_not_played
-from deadheat.league.states import MatchState
+from deadheat.league.states import OF_CHALLENGES, MatchState
 from deadheat.league.tables import (
     Attempt,
     Bot,
@@ -221,6 +221,20 @@ def _end(session: Session, match_id: int, contest_id: int | None) -> datetime:
     if end is None:
         raise BadCursor
     return end
+
+
+def first_match(session: Session, version_id: int, season_id: int) -> int | None:
+    """Return the first finished match of a version on a season's ladder, in its evaluations or finals."""
+    return session.exec(FIRST, params={"version": version_id, "season": season_id}).one()
+
+
+FIRST = (
+    select(func.min(Participant.match_id))
+    .join(Match, col(Match.id) == Participant.match_id)
+    .join(Series, col(Series.id) == Match.series_id)
+    .where(Participant.version_id == bindparam("version"), Match.season_id == bindparam("season"))
+    .where(Match.state == MatchState.DONE, col(Series.purpose).not_in(OF_CHALLENGES))
+)
 
 
 def match_detail(session: Session, match_id: int, viewer: Person | None = None, *, whole: bool = False) -> MatchDetail:
