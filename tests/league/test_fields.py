@@ -112,7 +112,8 @@ def test_an_opponent_that_leaves_ends_its_own_duel_only(league: League) -> None:
 
 def test_a_game_in_progress_with_an_opponent_that_leaves_counts(league: League) -> None:
     world, made = league.world, ask(league)
-    job = world.claimed(*world.tick())
+    (series_id,) = world.tick()
+    job = world.claimed(series_id)
     world.write(absence.withdraw, league.rival, league.season_id, league.rival_bot)
     assert world.tick() == []
     assert shown(league, made.id).opponents[0].outcome is None, "a game with it is still being played"
@@ -145,5 +146,6 @@ def test_the_best_of_the_newest_ranking_are_challenged_but_not_ones_own(league: 
 
 
 def test_a_version_without_its_bot_is_refused(league: League) -> None:
-    without = {"opponent_id": None, "opponent_ids": [league.other_bot], "opponent_version": 1}
-    assert "whose version" in refused(errors.BadSetting, league.ask, **without)
+    others = [league.other_bot]
+    said = refused(errors.BadSetting, league.ask, opponent_id=None, opponent_ids=others, opponent_version=1)
+    assert "whose version" in said
