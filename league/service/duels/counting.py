@@ -228,8 +228,8 @@ class Judged(NamedTuple):
 
 
 def settle(session: Session, season: Season, row: Contest, _room: int, *, tests: Tests) -> Progress:
-    """Store the scores of a contest's duels, and judge them. While a series of a duel's `tests` is played, or a game of
-    theirs waits for an organiser, no more is planned; nor is a test judged, whose verdict would leave that out.
+    """Store the scores of a contest's duels, and judge them. A duel waits while a series of its `tests` is played, or a
+    game in them waits for an organiser, which a verdict would leave out. One that replays games is counted meanwhile.
     """
     terms = duel_of(row)
     duels = [Matchup(*values) for values in session.exec(OF_CONTEST, params={"contest_id": row.id})]
