@@ -448,7 +448,7 @@ LIST: Columns[Contest] = (
     Column("bots", lambda contest: contest.players, right=True),
     Column("result", lambda contest: _score(contest) if contest.versions else _rounds(contest, "/"), right=True),
     Column("state", lambda contest: f"{contest.state}{', private' if contest.private else ''}", whole=True),
-    Column("since", lambda contest: f"{contest.due_at or contest.created_at:%Y-%m-%d %H:%M}", whole=True),
+    Column("since", lambda contest: f"{contest.due_at or contest.created_at:%m-%d %H:%M}", whole=True),
 )
 
 EVALUATIONS: Columns[Evaluation] = (

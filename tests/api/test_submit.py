@@ -201,10 +201,9 @@ def test_the_versions_page_follows_it_to_its_place(site: Site) -> None:
     made_now = world.tick()
     assert step() == "first match"
     played = [world.claimed(series) for series in made_now or world.tick()]
-    for job in played:
-        assert world.finish(job)
+    assert all(map(world.finish, played))
     assert step() == "place" and "/matches/" in ada.answer.text
-    first = min(job.matches[0].match_id for job in played)
+    first = min(each.matches[0].match_id for each in played)
     assert world.read(first_match, version, season) == first and f'href="/matches/{first}"' in ada.answer.text
     world.settle_rankings()
     assert "place" in step() and "of 2" in step() and "http-equiv" not in ada.answer.text, "there is no more to follow"
