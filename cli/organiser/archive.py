@@ -57,16 +57,17 @@ def archive(
     `season verify` checks it without the server. All archives of a closed season are identical, byte for byte. The
     audit log keeps the hash of an organiser's archive, and others are compared with it (exit code 1 if they differ).
     """
-    if client.season(season).published_at is None:
-        note(f"season {season} is not over. Its archive may contradict itself where matches end meanwhile.", "warning:")
     with tempfile.TemporaryDirectory(prefix="deadheat-archive-") as folder:
         recording = Recording(client, Path(folder))
         try:
             with doubting():
                 gather(recording, season)
+                early = client.season(season).published_at is None
             write(Path(folder), output, season)
         except OSError as error:
             cannot(f"write {output}", error)
+    if early:
+        note(f"season {season} is not over. Its archive may contradict itself where matches ended meanwhile.", "warning:")
     with output.open("rb") as file:
         digest = file_digest(file, "sha256").hexdigest()
     members = counted(len(recording.names), "answer")

@@ -190,7 +190,7 @@ def take_a_seat(page, bot_id, name="dora"):
     page.get_by_label("Name").fill(name)
     page.get_by_label("Password").first.fill(PASSWORD)
     page.get_by_role("button", name=re.compile("sign up|account", re.IGNORECASE)).click()
-    page.wait_for_url(re.compile("/account"))
+    page.wait_for_url(re.compile("/submit"))
     page.goto(f"/bots/{bot_id}")
     page.get_by_role("link", name="play against it").click()
     page.get_by_role("button", name="Take a seat").click()
