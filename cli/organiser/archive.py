@@ -67,7 +67,9 @@ def archive(
         except OSError as error:
             cannot(f"write {output}", error)
     if early:
-        note(f"season {season} is not over. Its archive may contradict itself where matches ended meanwhile.", "warning:")
+        note(
+            f"season {season} is not over. Its archive may contradict itself where matches ended meanwhile.", "warning:"
+        )
     with output.open("rb") as file:
         digest = file_digest(file, "sha256").hexdigest()
     members = counted(len(recording.names), "answer")
