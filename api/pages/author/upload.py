@@ -296,8 +296,8 @@ def version(shared: Shared, visit: forms.Visiting, bot_id: Id, number: Id) -> Re
         step = "trial"
     elif info.state is VersionState.READY and part is not None:
         step = "entry" if part.version != number else "match" if first is None else "place" if row is None else ""
-        if any(panel.season_id == season_id and panel.state is ContestState.FAILED for panel in panels):
-            step = "panel"
+        failed = (panel.season_id == season_id and panel.state is ContestState.FAILED for panel in panels)
+        step = "panel" if part.waits_for_panel and any(failed) else step
     followed = part is not None and part.state.goes_on and step not in ("", "panel")
     playing = followed or any(panel.state is ContestState.RUNNING for panel in panels)
     values = {"log": log.log, "tries": log.tries, "underway": not info.ended, "panels": panels, "playing": playing}
