@@ -278,15 +278,20 @@ def test_a_match_that_is_played_again_in_time_counts_as_it_ends_then(world: Worl
 LARGER: dict[str, Any] = {"game": "liars-dice", "seats": 3, "series_length": 3, "games_per_pair": 3}
 
 
-@pytest.mark.databases
-def test_at_tables_of_three_those_who_are_left_share_the_points_of_a_bot_that_is_taken_out(world: World) -> None:
-    season_id = due(world, 7, line(rounds=2, matches=3), **LARGER)
+def played_without_the_first(world: World, season_id: int) -> Contest:
+    """Take bot 1 out after the first draw, play the season's evaluation to its end, and return it."""
     made = world.tick()
     world.write(absence.take_out, world.boss, season_id, 1, "it breaks the rules")
     world.play_left(made, lower_wins)
     world.play_all(lower_wins)
     (row,) = evaluations(world)
     assert row.state is states.ContestState.DONE
+    return row
+
+
+@pytest.mark.databases
+def test_at_tables_of_three_those_who_are_left_share_the_points_of_a_bot_that_is_taken_out(world: World) -> None:
+    row = played_without_the_first(world, due(world, 7, line(rounds=2, matches=3), **LARGER))
     with world.db.reading() as session:
         met = playing.meetings(session, row.id)
         board = contests.contest(session, row.id)
@@ -500,13 +505,7 @@ def test_an_own_failure_is_worth_nothing_even_if_both_fail(world: World) -> None
 
 
 def test_a_bot_that_is_taken_out_is_drawn_no_more_and_its_opponent_wins(world: World) -> None:
-    season_id = due(world, 4, line(rounds=2))
-    made = world.tick()
-    world.write(absence.take_out, world.boss, season_id, 1, "it breaks the rules")
-    world.play_left(made, lower_wins)
-    world.play_all(lower_wins)
-    (row,) = evaluations(world)
-    assert row.state is states.ContestState.DONE
+    played_without_the_first(world, due(world, 4, line(rounds=2)))
     first, _ = pairings(world, number=1)
     assert {first.first_id: first.first_points, first.second_id: first.second_points} == {1: 0.0, 2: 2.0}
     assert 1 not in {version for one in pairings(world, number=2) for version in (one.first_id, one.second_id)}

@@ -72,6 +72,13 @@ def transcript(world: PlayingWorld, exhibition_id: int) -> Transcript:
     return world.transcript(info(world, exhibition_id).transcript_sha256)
 
 
+def assert_lost(world: PlayingWorld, exhibition_id: int, fault: Fault) -> None:
+    """The person lost the match by this fault, and its transcript follows the rules."""
+    found = info(world, exhibition_id)
+    assert (found.ranks, found.fault) == ((1, 2), fault)
+    replay(GAMES[found.game], transcript(world, exhibition_id))
+
+
 def said_by(record: Transcript, seat: int) -> list[str | None]:
     return [exchange.replies[seat].line for exchange in record.exchanges if seat in exchange.replies]
 
@@ -163,9 +170,7 @@ def test_who_does_not_come_back_has_lost_when_the_time_is_over(world: PlayingWor
         return table.turn < 2
 
     played(world, person, exhibition_id, sleep)
-    found = info(world, exhibition_id)
-    assert (found.ranks, found.fault) == ((1, 2), Fault.TIMEOUT)
-    replay(GAMES[found.game], transcript(world, exhibition_id))
+    assert_lost(world, exhibition_id, Fault.TIMEOUT)
 
 
 def test_while_a_person_thinks_no_slot_is_held_and_nothing_of_the_bot_runs(world: PlayingWorld) -> None:
@@ -400,9 +405,7 @@ def test_who_resigns_has_lost(world: PlayingWorld) -> None:
         return table.turn < 3
 
     played(world, person, exhibition_id, leave)
-    found = info(world, exhibition_id)
-    assert (found.ranks, found.fault) == ((1, 2), Fault.EXITED)
-    replay(GAMES[found.game], transcript(world, exhibition_id))
+    assert_lost(world, exhibition_id, Fault.EXITED)
 
 
 def test_a_second_message_does_nothing(world: PlayingWorld) -> None:
