@@ -93,7 +93,7 @@ def start(
     opponents: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[OPPONENT]...",
+            metavar="OPPONENT...",
             help="Bots to challenge: NAME, AUTHOR/NAME, number, or `top:8`, the best 8 but yours; none: an evaluation.",
         ),
     ] = None,
