@@ -81,8 +81,12 @@ ADVICE_EXPIRY_SECONDS = 60
 
 CHECK_EXPIRY_SECONDS = 10
 
-_REDIS = "deadheat.workers.broker.redisqueue:Transport"
-OUR_TRANSPORTS = {"filesystem": "deadheat.workers.broker.filequeue:Transport", "redis": _REDIS, "rediss": _REDIS}
+_REDIS = "deadheat.workers.broker.transports:RedisTransport"
+OUR_TRANSPORTS = {
+    "filesystem": "deadheat.workers.broker.transports:FileTransport",
+    "redis": _REDIS,
+    "rediss": _REDIS,
+}
 """Our transports by the scheme of the broker's URL; others are kombu's own."""
 
 POLL_SECONDS = 0.1
