@@ -1,18 +1,19 @@
-"""Our brokers: kombu's transports for files and for Redis, changed where theirs fail with damaged or half-written data.
+"""Our brokers: kombu's transports for files and for Redis, changed where theirs fail with damaged or
+half-written data.
 
-*Messages.* A message that is no JSON, or has parts of other types than Celery expects, would end the worker that takes
-it; one with an `eta` in a thousand years would stay in its memory. Messages are nudges (`workers.broker.queue`), so
-damaged ones are dropped. Of the others only what ours need is kept, without `eta` or callbacks: all are carried out at
-once.
+*Messages.* A message that is no JSON, or has parts of other types than Celery expects, would end the
+worker that takes it; one with an `eta` in a thousand years would stay in its memory. Messages are nudges
+(`workers.broker.queue`), so damaged ones are dropped. Of the others only what ours need is kept, without
+`eta` or callbacks: all are carried out at once.
 
-*Files* (the embedded broker). The original writes a message under its final name, where a reader may find it before it
-is complete. It moves what it reads to the machine's folder for temporary files, and it lists the queues in files. A
-worker that finds such a file damaged, for example after a power cut, ends with a JSON error. Here a message is written
-aside and renamed, and the process that removes it owns it.
+*Files* (the embedded broker). The original writes a message under its final name, where a reader may find
+it before it is complete. It moves what it reads to the machine's folder for temporary files, and it lists
+the queues in files. A worker that finds such a file damaged, for example after a power cut, ends with a
+JSON error. Here a message is written aside and renamed, and the process that removes it owns it.
 
-*Redis.* When it closes a connection, the original puts fetched but unprocessed messages back into Redis. If Redis is
-gone, it pickles them into the machine's folder for temporary files, one file for each connection, which nobody ever
-reads or removes. Here they are dropped.
+*Redis.* When it closes a connection, the original puts fetched but unprocessed messages back into Redis.
+If Redis is gone, it pickles them into the machine's folder for temporary files, one file for each
+connection, which nobody ever reads or removes. Here they are dropped.
 """
 
 import base64
