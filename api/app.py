@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from functools import cache, partial
 from http import HTTPStatus
 from importlib import import_module
 from itertools import chain
@@ -20,16 +21,21 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from deadheat.api import errors, pages, routes
 from deadheat.api.edge.caching import Files, GameFiles
 from deadheat.api.edge.connections import Watched
-from deadheat.api.edge.languages import ReadersLanguage
-from deadheat.api.edge.middleware import FromMemory, HeadAsGet, MeasuredRequests, PlainAddresses, SecurityHeaders
+from deadheat.api.edge.middleware import (
+    FromMemory,
+    HeadAsGet,
+    MeasuredRequests,
+    PlainAddresses,
+    ReadersLanguage,
+    SecurityHeaders,
+)
 from deadheat.api.edge.rates import FREE, Limit, Rates
 from deadheat.api.edge.uploading import Incoming
-from deadheat.api.errors import PROBLEM
 from deadheat.api.pages.live import News
 from deadheat.api.pages.player.exhibition import Tables
 from deadheat.api.pages.render import templates
 from deadheat.api.pages.texts import docs
-from deadheat.api.schemas.base import Problem
+from deadheat.api.schemas import Problem
 from deadheat.api.services import SITE, CeleryQueue, Queue, Services
 from deadheat.league.blobs import Blobs
 from deadheat.league.config import Settings
@@ -43,18 +49,8 @@ LIST = re.compile(r"(?:Items|Paged)[_[](\w+?)[]_]")
 OVER = "Over a limit; Retry-After says how many seconds to wait"
 
 
-def install(app: FastAPI) -> None:
-    """Make `app.openapi` return our version of the document."""
-
-    def openapi() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            app.openapi_schema = _document(app)
-        return app.openapi_schema
-
-    app.openapi = openapi  # type: ignore[method-assign]  # the way the framework documents
-
-
 def _document(app: FastAPI) -> dict[str, Any]:
+    """Return our version of the API's description."""
     made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
     document: dict[str, Any] = json.loads(LIST.sub(r"\1s", json.dumps(made)))
     schemas = document["components"]["schemas"]
@@ -70,7 +66,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
                 operation["responses"].setdefault("400", {"description": "The body is not JSON"})
             for status, response in operation["responses"].items():
                 if status.isdigit() and int(status) >= 400 and "model" not in response and status != "503":
-                    response["content"] = {PROBLEM: {"schema": {"$ref": _REF}}}
+                    response["content"] = {errors.PROBLEM: {"schema": {"$ref": _REF}}}
                     response["description"] = response.get("description") or HTTPStatus(int(status)).phrase
     return document
 
@@ -147,7 +143,7 @@ def create_app(
     app.mount("/static/games", GameFiles())
     app.mount("/static", Files(directory=SITE / "static"), name="static")
     errors.install(app)
-    install(app)
+    app.openapi = cache(partial(_document, app))  # type: ignore[method-assign]  # as documented
     app.add_middleware(Limit, count=services.rates.limit_reads)  # after all that answers from memory
     app.add_middleware(PlainAddresses)
     app.add_middleware(errors.Unexpected)

@@ -102,7 +102,10 @@ class Input(BaseModel):
         cls, given: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
     ) -> Self:
         if isinstance(given, dict):
-            unseen = [name for name in cls.model_fields if not _is_plain(given.get(name))]
+            unseen = []
+            for name in cls.model_fields:  # no field has lists in lists; nested shapes check their own texts
+                texts = value if isinstance(value := given.get(name), list) else [value]
+                unseen += [name] * any(isinstance(text, str) and not is_plain(text) for text in texts)
             cls._refuse(unseen, PydanticCustomError("control_characters", UNSEEN))
         if isinstance(given, dict) and info.context is not TEXT and not cls.all_text:
             wrong = [name for name, field in cls.model_fields.items() if not _fits(field.annotation, given.get(name))]
@@ -121,8 +124,11 @@ class Input(BaseModel):
         schema = handler(core)
         for field in handler.resolve_ref_schema(schema).get("properties", {}).values():
             for kind in (field, field.get("items", {}), *field.get("anyOf", ())):
-                if kind.get("type") == "string" and not {"enum", "format"} & kind.keys():
-                    _say_plain(kind)
+                own = kind.get("pattern", "")
+                if kind.get("type") == "string" and not {"enum", "format"} & kind.keys() and not own.startswith("^"):
+                    kind["pattern"] = PLAIN
+                    if own:
+                        kind["allOf"] = [{"pattern": own}]
         return schema
 
 
@@ -164,20 +170,6 @@ class Paged(Items[Item], Generic[Item]):
     """One page of a list."""
 
     next: str | None = Field(description="Cursor of the next page; null: this is the last.")
-
-
-def _is_plain(value: Any) -> bool:
-    """Return whether the texts in a field are plain. Nested shapes check their own texts."""
-    texts = value if isinstance(value, list) else [value]  # no field has lists in lists
-    return all(is_plain(text) for text in texts if isinstance(text, str))
-
-
-def _say_plain(schema: dict[str, Any]) -> None:
-    if not schema.get("pattern", "").startswith("^"):
-        other = schema.pop("pattern", None)
-        schema["pattern"] = PLAIN
-        if other is not None:
-            schema["allOf"] = [{"pattern": other}]
 
 
 TEXT = object()

@@ -1,8 +1,15 @@
-"""Middleware around every request: headers for browsers, answers from memory, and measurement."""
+"""Middleware around every request: headers for browsers, answers from memory, measurement, and the
+reader's language.
+
+That is the one chosen on the site and kept in a cookie, or else the browser's. Answers to programs (the
+API, its reference's scripts, health checks) are in English, and the same for all. The exceptions are
+documents that the viewer draws: their sentences are in the language that the address names.
+"""
 
 import os
+import re
 import time
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote
 
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -11,9 +18,11 @@ from deadheat.api import metrics
 from deadheat.api.edge import Around
 from deadheat.api.edge.caching import answer, whole
 from deadheat.api.errors import problem
-from deadheat.api.schemas.base import is_plain
+from deadheat.api.schemas import is_plain
 from deadheat.api.services import Bodies
+from deadheat.engine.language import reading
 from deadheat.league import telemetry
+from deadheat.league.locale import LANGUAGES, catalogue, preferred
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -89,7 +98,7 @@ class HeadAsGet(Around):
 
 
 class PlainAddresses(Around):
-    """Refuses addresses that contain control characters; bodies are checked by `api.schemas.base.PLAIN`."""
+    """Refuses addresses that contain control characters; bodies are checked by `api.schemas.PLAIN`."""
 
     async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
         if is_plain(scope["path"] + unquote(scope["query_string"].decode("latin-1"))):
@@ -143,3 +152,50 @@ class MeasuredRequests(Around):
                 route = getattr(scope.get("route"), "path", "unmatched")
                 metrics.record_request(scope["method"], route, status, time.monotonic() - started_at)
                 telemetry.learned(**{"http.method": scope["method"], "http.route": route, "http.status_code": status})
+
+
+COOKIE = "language"
+KEPT_SECONDS = 365 * 86_400
+
+_CHOSEN = re.compile(rb"(?:^|;)\s*" + COOKIE.encode() + rb"=([a-z]{2})\s*(?:;|$)")
+_SAME_FOR_ALL = ("/v1/", "/static/", "/healthz", "/readyz", "/metrics")
+_IN_WORDS = ("/replay", "/live")
+"""The API's documents with sentences in the language that the address names: `?language=ko`."""
+
+_VARY = (b"vary", b"Accept-Language, Cookie")
+
+
+class ReadersLanguage(Around):
+    """Answers requests for pages in the reader's language, and tells caches what the answer depends on."""
+
+    async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"].startswith(_SAME_FOR_ALL):
+            with reading(catalogue(_named(scope))):
+                await self._app(scope, receive, send)
+            return
+        liked, language = b"", ""
+        for name, value in scope["headers"]:
+            if name == b"cookie" and (chosen := _CHOSEN.search(value)) and chosen[1].decode() in LANGUAGES:
+                language = language or chosen[1].decode()
+            elif name == b"accept-language":
+                liked = value
+        language = language or (preferred(liked.decode("latin-1")) if liked else "en")
+        header = (b"content-language", language.encode())
+
+        async def with_language(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], _VARY, header]
+            await send(message)
+
+        with reading(catalogue(language)):
+            await self._app(scope, receive, with_language)
+
+
+def _named(scope: Scope) -> str:
+    """Return the language that a document's address names, or English."""
+    if scope["path"].endswith(_IN_WORDS):
+        query: bytes = scope["query_string"]
+        for name, value in parse_qsl(query.decode("latin-1")):
+            if name == "language" and value in LANGUAGES:
+                return value
+    return "en"

@@ -5,8 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from deadheat.api.pages.texts.markdown import headings
-from deadheat.api.pages.texts.shelves import DOCS, MOVED, PAGES, SHELVES, source
+from deadheat.api.pages.texts.markdown import DOCS, MOVED, PAGES, SHELVES, headings, source
 
 GENERATED = {"reference/commands", "reference/settings", "reference/metrics"}
 MOST_WORDS = 1_200

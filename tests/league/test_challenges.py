@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 from sqlmodel import col, select
 
-from deadheat.api.routes.season.entries import GateRequest
+from deadheat.api.routes.entries import GateRequest
 from deadheat.league import errors, sprt
 from deadheat.league.ratings import RatingConfig
 from deadheat.league.records.entries import Challenge, Entry

@@ -1,6 +1,9 @@
-"""A season at the desk: its page, with its settings, entries and list, and the form for a new one."""
+"""A season at the desk: its page, with its settings, entries and list, the form for a new one, and its
+file.
+"""
 
 import re
+from datetime import timedelta
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -9,29 +12,28 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlmodel import Session
 from starlette.exceptions import HTTPException
 
+from deadheat.api import schemas as base
 from deadheat.api.deps import Id, Number, Shared
-from deadheat.api.pages.forms import Complaint, NameForm, Posted, Submitted, Visit, Visiting, checked, posting, private
+from deadheat.api.pages import forms
 from deadheat.api.pages.organiser import season_form
 from deadheat.api.pages.organiser.season_form import STATE, done, steps, to_season
 from deadheat.api.pages.render import game_title
 from deadheat.api.routes import rulings
-from deadheat.api.routes import rulings as shapes
-from deadheat.api.routes.season import seasons as api_seasons
-from deadheat.api.routes.season import seasons as schemas
-from deadheat.api.routes.season.entries import EntryChange, change_entry
-from deadheat.api.schemas import base
-from deadheat.api.services import Services
+from deadheat.api.routes import seasons as api_seasons
+from deadheat.api.routes.entries import EntryChange, change_entry
+from deadheat.api.services import SITE
 from deadheat.engine.games import GAMES
 from deadheat.engine.language import _, gettext
 from deadheat.league.database import now
 from deadheat.league.errors import NotFound
+from deadheat.league.records.seasons import Declared
+from deadheat.league.season_file import MAX_CHARACTERS
 from deadheat.league.service.bots.bots import bots_named
 from deadheat.league.service.course.open_matters import season_unfinished
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.seasons import entries as league_entries
 from deadheat.league.service.seasons.admission import invited_to_season
-from deadheat.league.service.seasons.declared import season_timetable
-from deadheat.league.service.seasons.entries import entries_named
+from deadheat.league.service.seasons.declared import season_as_file, season_timetable
 from deadheat.league.service.seasons.seasons import season_info, season_progress
 from deadheat.league.service.views.contests import of_season
 from deadheat.league.service.views.forecasts import season_forecast
@@ -43,18 +45,18 @@ ENTRIES = 100
 ENTRY_VERBS = {"withdraw": rulings.withdraw, "disqualify": rulings.disqualify, "reinstate": rulings.reinstate}
 
 
-class StateForm(BaseModel):
+class _StateForm(BaseModel):
     """A season's next state. `force` closes it whatever is open."""
 
     state: SeasonState
     force: bool = False
 
 
-class BotForm(BaseModel):
+class _BotForm(BaseModel):
     bot: Annotated[str, Field(max_length=80)]
 
 
-class Listed(base.Query):
+class _Listed(base.Query):
     """The filter of a season's entries. The forms in its rows return to it."""
 
     model_config = ConfigDict(extra="ignore")
@@ -63,7 +65,7 @@ class Listed(base.Query):
     page: base.RowId = 1
     done: Annotated[str, Query(max_length=16)] = ""
     """The word for what was just done (see `api.pages.organiser.season_form`)."""
-    bots: schemas.Bots | None = None
+    bots: api_seasons.Bots | None = None
     """The number of bots that the forecast assumes; None: those that have entered."""
 
     @property
@@ -77,23 +79,23 @@ class Listed(base.Query):
         return f"?page={self.page}{self.query}" if self.q or self.page > 1 else ""
 
 
-Listing = Annotated[Listed, Query()]
-FIRST = Listed()
+Listing = Annotated[_Listed, Query()]
+FIRST = _Listed()
 
 
 def season_page(
-    shared: Services,
-    visit: Visit,
+    shared: Shared,
+    visit: forms.Visit,
     season_id: int,
-    complaint: Complaint | None = None,
-    listed: Listed = FIRST,
+    complaint: forms.Complaint | None = None,
+    listed: _Listed = FIRST,
     **_given: Any,
 ) -> Response:
     visit.person.must_organise()
     skip = (listed.page - 1) * ENTRIES
     with shared.db.reading() as session:
         info = season_info(session, season_id)
-        entries, count = entries_named(session, season_id, listed.q, skip=skip, limit=ENTRIES)
+        entries, count = league_entries.entries_named(session, season_id, listed.q, skip=skip, limit=ENTRIES)
         values: dict[str, Any] = {
             "groups": season_form.groups(info, info.state),
             "first": skip + 1,
@@ -119,70 +121,79 @@ def season_page(
     divisions = [f"{each.name}, {each.size}" if each.size else each.name for each in info.divisions]
     values |= {"following": following, "divisions": "\n".join(divisions), "entries": entries, "found": count}
     pages = -(-count // ENTRIES)
-    return private(shared, "desk-season.html", visit, complaint, season=info, listed=listed, pages=pages, **values)
+    return forms.private(
+        shared, "desk-season.html", visit, complaint, season=info, listed=listed, pages=pages, **values
+    )
 
 
-@router.get("/new")
-def new_season(shared: Shared, visit: Visiting, previous: Number = None) -> Response:
+@forms.shows(router, "/new")
+def _new_season(
+    shared: Shared,
+    visit: forms.Visiting,
+    previous: Number = None,
+    complaint: forms.Complaint | None = None,
+    posted: forms.Posted | None = None,
+) -> Response:
     """Show the form for a new season, which continues the season `previous`, if given."""
-    return _new_season(shared, visit, previous)
-
-
-def _new_season_again(complaint: Complaint, shared: Services, visit: Visit, posted: Posted) -> Response:
-    previous = posted.fields.get("previous_id", "")
-    previous_id = int(previous) if previous.isascii() and previous.isdigit() and len(previous) < 10 else None
-    return _new_season(shared, visit, previous_id, complaint)
+    visit.person.must_organise()
+    sent = posted.fields.get("previous_id", "") if posted else ""
+    if sent.isascii() and sent.isdigit() and len(sent) < 10:
+        previous = int(sent)
+    continued = None if previous is None else shared.read(season_info, previous)
+    games = [(game, game_title(game)) for game in sorted(GAMES)]
+    groups = season_form.groups(continued)
+    return forms.private(shared, "desk-new.html", visit, complaint, previous=continued, games=games, groups=groups)
 
 
 @router.post("")
-@posting("season", _new_season_again)
-def create_season(shared: Shared, posted: Submitted) -> Response:
-    body = checked(schemas.SeasonRequest, season_form.read(posted.fields))
+@forms.posting("season", _new_season)
+def create_season(shared: Shared, posted: forms.Submitted) -> Response:
+    body = forms.checked(api_seasons.SeasonRequest, season_form.read(posted.fields))
     season = api_seasons.create_season(shared, posted.visit.person, body, Response())
     return to_season(season.id, "created")
 
 
 @router.get("/{season_id}")
-def season(shared: Shared, visit: Visiting, season_id: Id, listed: Listing) -> Response:
+def season(shared: Shared, visit: forms.Visiting, season_id: Id, listed: Listing) -> Response:
     return season_page(shared, visit, season_id, listed=listed)
 
 
 @router.post("/{season_id}/state")
-@posting("state", season_page)
-def set_state(shared: Shared, posted: Submitted, season_id: Id) -> Response:
-    body = checked(StateForm, posted.fields)
+@forms.posting("state", season_page)
+def set_state(shared: Shared, posted: forms.Submitted, season_id: Id) -> Response:
+    body = forms.checked(_StateForm, posted.fields)
     shared.change(set_season_state, posted.visit.person, season_id, body.state, force=body.force)
     return to_season(season_id, STATE)
 
 
 @router.post("/{season_id}/settings")
-@posting("settings", season_page)
-def edit(shared: Shared, posted: Submitted, season_id: Id) -> Response:
+@forms.posting("settings", season_page)
+def edit(shared: Shared, posted: forms.Submitted, season_id: Id) -> Response:
     """Change settings. An empty field removes an optional setting."""
     given = season_form.read(posted.fields)
     settings = {name: value for name, value in given.items() if name not in ("state", "force")}
-    api_seasons.change_season(shared, posted.visit.person, season_id, checked(schemas.SeasonChange, settings))
+    api_seasons.change_season(shared, posted.visit.person, season_id, forms.checked(api_seasons.SeasonChange, settings))
     return to_season(season_id, "saved")
 
 
 @router.post("/{season_id}/invitations")
-@posting("invite", season_page)
-def invite(shared: Shared, posted: Submitted, season_id: Id) -> Response:
+@forms.posting("invite", season_page)
+def invite(shared: Shared, posted: forms.Submitted, season_id: Id) -> Response:
     """Put an author on the season's list, or (with `remove`) take them off it."""
     change = api_seasons.uninvite if "remove" in posted.fields else api_seasons.invite
-    change(shared, posted.visit.person, season_id, checked(NameForm, posted.fields).name)
+    change(shared, posted.visit.person, season_id, forms.checked(forms.NameForm, posted.fields).name)
     return to_season(season_id, "uninvited" if "remove" in posted.fields else "invited")
 
 
 @router.post("/{season_id}/entries")
-@posting("enter", season_page)
-def let_in(shared: Shared, posted: Submitted, season_id: Id) -> Response:
-    wanted = checked(BotForm, posted.fields).bot
+@forms.posting("enter", season_page)
+def let_in(shared: Shared, posted: forms.Submitted, season_id: Id) -> Response:
+    wanted = forms.checked(_BotForm, posted.fields).bot
     with shared.db.transaction() as session:
         game = season_info(session, season_id).game
         bot_id = int(wanted) if re.fullmatch("[1-9][0-9]{0,8}", wanted) else _named(session, game, wanted)
         entry = league_entries.let_in(session, posted.visit.person, season_id, bot_id)
-    return to_season(season_id, "entered", Listed(q=entry.bot).address)
+    return to_season(season_id, "entered", _Listed(q=entry.bot).address)
 
 
 def _named(session: Session, game: str, wanted: str) -> int:
@@ -197,28 +208,71 @@ def _named(session: Session, game: str, wanted: str) -> int:
 
 
 @router.post("/{season_id}/entries/{bot_id}/division")
-@posting("entry-{bot_id}", season_page)
-def assign_division(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id, listed: Listing) -> Response:
-    change_entry(shared, posted.visit.person, season_id, bot_id, checked(EntryChange, posted.fields))
+@forms.posting("entry-{bot_id}", season_page)
+def assign_division(shared: Shared, posted: forms.Submitted, season_id: Id, bot_id: Id, listed: Listing) -> Response:
+    change_entry(shared, posted.visit.person, season_id, bot_id, forms.checked(EntryChange, posted.fields))
     return to_season(season_id, "moved", listed.address)
 
 
 @router.post("/{season_id}/entries/{bot_id}/{verb}")
-@posting("entry-{bot_id}", season_page)
-def rule_on_entry(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id, verb: str, listed: Listing) -> Response:
+@forms.posting("entry-{bot_id}", season_page)
+def rule_on_entry(
+    shared: Shared, posted: forms.Submitted, season_id: Id, bot_id: Id, verb: str, listed: Listing
+) -> Response:
     if verb not in ENTRY_VERBS:
         raise HTTPException(404)
-    ENTRY_VERBS[verb](shared, posted.visit.person, season_id, bot_id, checked(shapes.Reason, posted.fields))
+    ENTRY_VERBS[verb](shared, posted.visit.person, season_id, bot_id, forms.checked(rulings.Reason, posted.fields))
     return to_season(season_id, verb, listed.address)
 
 
-def _new_season(
-    shared: Services, visit: Visit, previous_id: int | None, complaint: Complaint | None = None
+# The file: chosen or typed, previewed, then applied. A page without `season` is about a new one. Exactly the previewed
+# text is applied: the preview contains it, while the text area beside it is for another preview.
+
+files_router = APIRouter(prefix="/desk/season-file")
+
+
+@forms.shows(files_router, "")
+def _file(
+    shared: Shared,
+    visit: forms.Visiting,
+    season: Number = None,
+    complaint: forms.Complaint | None = None,
+    text: str | None = None,
+    declared: Declared | None = None,
 ) -> Response:
+    """Show the present file of a season, or a file with which to begin a new season."""
     visit.person.must_organise()
-    previous = None
-    if previous_id is not None:
-        previous = shared.read(season_info, previous_id)
-    games = [(game, game_title(game)) for game in sorted(GAMES)]
-    groups = season_form.groups(previous)
-    return private(shared, "desk-new.html", visit, complaint, previous=previous, games=games, groups=groups)
+    values: dict[str, Any] = {"season": None, "text": text or "", "told": declared, "steps": ()}
+    with shared.db.reading() as session:
+        if season is not None:
+            values["season"] = season_info(session, season)
+            values["text"] = season_as_file(session, visit.person, season) if text is None else text
+        elif text is None:
+            # A file with which to begin: complete, commented and valid; its timetable begins next week.
+            noon = now(session).replace(hour=12, minute=0, second=0, microsecond=0, tzinfo=None)
+            days = {"opens": 7, "first": 8, "last": 20, "freezes": 21, "finals": 22}
+            dates = {name: (noon + timedelta(days=count)).isoformat() for name, count in days.items()}
+            game = min(GAMES, key=lambda game: (2 not in GAMES[game].seats, game))
+            values["text"] = (SITE / "season.toml").read_text("utf-8").format(game=game, **dates)
+        if declared is not None:
+            values["steps"] = steps(declared.timetable, declared.timezone, now(session))
+    return forms.private(shared, "desk-file.html", visit, complaint, most=MAX_CHARACTERS, **values)
+
+
+@files_router.post("")
+@forms.posting("file", lambda posted, **given: _file(text=_sent(posted), **given))
+def declare_season(shared: Shared, posted: forms.Submitted, season: Number = None) -> Response:
+    text, apply = _sent(posted), "apply" in posted.fields
+    body = {"document": text, "preview": not apply, "bots": posted.fields.get("bots", "")}
+    declared = api_seasons.declare(
+        shared, posted.visit.person, forms.checked(api_seasons.SeasonFileRequest, body), season
+    )
+    if apply:
+        assert declared.season_id is not None, "it exists now"
+        return to_season(declared.season_id, "created" if season is None else "changed")
+    return _file(shared, posted.visit, season, None, text, declared)
+
+
+def _sent(posted: forms.Posted) -> str:
+    """Return the chosen file's text, or else the typed text."""
+    return posted.fields.get("file") or posted.fields.get("document", "")

@@ -47,7 +47,6 @@ class Filled:
 
     @property
     def lines(self) -> bool:
-        """Whether it has a field of several lines."""
         return self.term.name in LINES
 
     @property
@@ -187,7 +186,6 @@ DONE: Mapping[str, Done] = {
 
 
 def done(word: str, state: SeasonState) -> Done | None:
-    """Return the confirmation for a season in that state, or None."""
     if word == STATE and state in SEASON_STEPS:
         return Done("", _("The season was %(becomes)s.", becomes=gettext(SEASON_STEPS[state].becomes)))
     return DONE.get(word)

@@ -14,18 +14,20 @@ from deadheat.api.deps import Shared
 from deadheat.api.edge.caching import Files
 from deadheat.api.edge.middleware import POLICY
 from deadheat.api.pages.render import everyones, render
-from deadheat.api.pages.texts.markdown import anchors, headings, rendered
-from deadheat.api.pages.texts.search import matching
-from deadheat.api.pages.texts.shelves import (
+from deadheat.api.pages.texts.markdown import (
     DOCS,
     MOVED,
     PAGES,
     PICTURES,
     SHELVES,
+    anchors,
+    headings,
     neighbours,
+    rendered,
     source,
     translation,
 )
+from deadheat.api.pages.texts.search import matching
 from deadheat.engine.games import GAMES
 from deadheat.engine.language import _, language
 from deadheat.league.errors import NotFound
@@ -65,7 +67,6 @@ def index(shared: Shared) -> str:
 
 @router.get("/docs/api")
 def reference(shared: Shared) -> Response:
-    """Show the API's reference, which can send requests."""
     content = render(shared, "reference.html")
     return Response(content, media_type="text/html", headers={"Content-Security-Policy": REFERENCE_POLICY})
 
@@ -73,7 +74,6 @@ def reference(shared: Shared) -> Response:
 @router.get("/docs/{folder}/{name}")
 @everyones
 def page(shared: Shared, folder: str, name: str) -> str:
-    """Show a page beside the contents of all shelves."""
     wanted = f"{folder}/{name}"
     if wanted not in PAGES:
         raise NotFound("page", wanted)
@@ -89,7 +89,6 @@ def page(shared: Shared, folder: str, name: str) -> str:
 
 @router.get("/about/{name}")
 def moved(name: str) -> Response:
-    """Lead from a guide of earlier versions to the page that took its place."""
     if name not in MOVED:
         raise NotFound("page", name)
     return RedirectResponse(f"/docs/{MOVED[name]}", 308)
