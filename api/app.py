@@ -4,12 +4,14 @@ describes every error as a problem document.
 
 import json
 import re
+import tomllib
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from functools import cache, partial
 from http import HTTPStatus
 from importlib import import_module
 from itertools import chain
+from pathlib import Path
 from pkgutil import walk_packages
 from typing import Any
 
@@ -46,6 +48,9 @@ _REF = "#/components/schemas/Problem"
 LIST = re.compile(r"(?:Items|Paged)[_[](\w+?)[]_]")
 """The framework's name of a list, which is replaced by the plural of its items: `Items[Bot]` is Bots."""
 
+MEANINGS = tomllib.loads(Path(__file__).with_name("fields.toml").read_text("utf-8"))
+"""What no declaration says, by the name of a field or `parameter`, perhaps of one shape alone."""
+
 OVER = "Over a limit; Retry-After says how many seconds to wait"
 
 
@@ -58,8 +63,15 @@ def _document(app: FastAPI) -> dict[str, Any]:
     schemas["Problem"] = Problem.model_json_schema()
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
+    for name, schema in schemas.items():
+        for field, about in schema.get("properties", {}).items():
+            own = MEANINGS.get(name, {}).get(field)
+            about["description"] = about.get("description") or own or MEANINGS[field]
     for path, operations in document["paths"].items():
         for operation in operations.values():
+            for parameter in operation.get("parameters", ()):
+                own = MEANINGS.get("parameter", {}).get(parameter["name"])
+                parameter["description"] = parameter.get("description") or own or MEANINGS[parameter["name"]]
             if not path.startswith(FREE):
                 operation["responses"].setdefault("429", {"description": OVER})
             if "application/json" in operation.get("requestBody", {}).get("content", {}):
