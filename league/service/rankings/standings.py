@@ -31,9 +31,9 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.history import remember
 from deadheat.league.service.rankings.ranking import ranking, ranking_if_new
 from deadheat.league.service.seasons.seasons import published, season_info
+from deadheat.league.service.series.outcomes import rules_played
 from deadheat.league.service.series.privacy import PLANNED
 from deadheat.league.service.series.response_times import latency_by_version
-from deadheat.league.service.series.rules_played import rules_played
 from deadheat.league.states import UNFINISHED, MatchState, SeasonState, VersionState
 from deadheat.league.tables import (
     AuditRecord,

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Insert, bindparam, case
+from sqlalchemy import Insert, case
 from sqlmodel import Session, col, delete, func, select
 
 from deadheat.engine.core import Fault
@@ -22,7 +22,7 @@ from deadheat.league.jobs import MatchOutcome
 from deadheat.league.service.ground.lookups import machine_numbers
 from deadheat.league.service.ground.steps import DIALECTS, insert_or_add, set_by_key, storable_word
 from deadheat.league.states import Span
-from deadheat.league.tables import Attempt, DeadlineCount, Match, Participant, UtcDateTime
+from deadheat.league.tables import Attempt, DeadlineCount, Match, Participant
 
 ALWAYS = datetime(1970, 1, 1, tzinfo=UTC)
 """The beginning of the row of a whole season."""
@@ -73,13 +73,16 @@ def count_deadlines(
 
 def rule_on_deadlines(session: Session, match: Match, *, void: bool) -> None:
     """Turn the time-outs of a match that an organiser voids into void answers, or those of a restored match back."""
-    late = session.exec(LATE, params={"match_id": match.id}).all()
-    if late and match.finished_at is not None and match.asked is None:
-        worker = session.exec(PLAYED_BY, params={"match_id": match.id}).first()
+    late = select(Participant.fault_command, func.count()).where(Participant.match_id == match.id)
+    late = late.where(Participant.fault == Fault.TIMEOUT).group_by(col(Participant.fault_command))
+    counts = session.exec(late).all()
+    if counts and match.finished_at is not None and match.asked is None:
+        played = select(Attempt.worker).where(Attempt.match_id == match.id, Attempt.cause == Cause.PLAYED)
+        worker = session.exec(played).first()
         machine = machine_numbers(session, {worker}).get(worker, 0)
         changes = [
             {**key, "timeouts": -count if void else count, "void": count if void else -count}
-            for command, count in late
+            for command, count in counts
             for key in _keys(match.season_id, command or "", machine, match.finished_at, ruled=True)
         ]
         insert_or_add(session, DeadlineCount, KEY, changes)
@@ -87,15 +90,8 @@ def rule_on_deadlines(session: Session, match: Match, *, void: bool) -> None:
 
 def forget_minutes(session: Session, at: datetime) -> None:
     """Remove the counts of minutes that no page reads any more."""
-    session.connection().execute(FORGOTTEN, {"oldest": at - MINUTES_KEPT})
-
-
-_WHERE = (col(Participant.match_id) == bindparam("match_id"), col(Participant.fault) == Fault.TIMEOUT)
-LATE = select(Participant.fault_command, func.count()).where(*_WHERE).group_by(col(Participant.fault_command))
-PLAYED_BY = select(Attempt.worker).where(Attempt.match_id == bindparam("match_id"), Attempt.cause == Cause.PLAYED)
-FORGOTTEN = delete(DeadlineCount).where(
-    col(DeadlineCount.span) == Span.MINUTE, col(DeadlineCount.begins_at) < bindparam("oldest", type_=UtcDateTime)
-)
+    minutes = delete(DeadlineCount).where(col(DeadlineCount.span) == Span.MINUTE)
+    session.exec(minutes.where(col(DeadlineCount.begins_at) < at - MINUTES_KEPT))
 
 
 def _keys(

@@ -15,9 +15,8 @@ import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement
 from sqlalchemy.exc import IntegrityError
-from sqlmodel import Session, and_, col, delete, exists, false, or_, select
+from sqlmodel import Session, and_, col, delete, false, or_, select
 from sqlmodel.sql.expression import SelectOfScalar
 
 from deadheat.engine.games.folder import Identity, identities
@@ -63,11 +62,6 @@ HOLDING_SEASONS = select(Season.id).where(col(Season.state).in_(HOLDING))
 def games_here() -> tuple[Identity, ...]:
     """Return the games that this process found when it started."""
     return identities()
-
-
-def lacks_games(games: tuple[Identity, ...]) -> ColumnElement[bool]:
-    """Return the condition that the league has a game that is not among these, or differs from the one here."""
-    return exists().where(col(LeagueGame.name).not_in(same_as(games)))
 
 
 def as_reported() -> dict[str, Any]:

@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Update, bindparam
+from sqlalchemy import bindparam, text
 from sqlalchemy import select as columns
-from sqlmodel import Session, SQLModel, col, exists, func
+from sqlmodel import Session, SQLModel, col, exists, func, select
 
 from deadheat.engine.core import NS_PER_S, STDERR_KEPT_BYTES
 from deadheat.league.causes import Cause
@@ -29,7 +29,6 @@ from deadheat.league.service.ground.steps import (
 )
 from deadheat.league.service.series.hosts import HERE, told_of
 from deadheat.league.service.series.response_times import add_response_times
-from deadheat.league.service.series.rules_played import note_rules
 from deadheat.league.states import UNRATED, MatchState, Purpose
 from deadheat.league.tables import (
     Attempt,
@@ -41,6 +40,7 @@ from deadheat.league.tables import (
     Participant,
     SeasonRules,
     Series,
+    UtcDateTime,
     WorkerHost,
 )
 from deadheat.sandbox.box import Exit
@@ -100,9 +100,26 @@ def write_outcomes(
         _write_details(session, results)
         if not about.asked:
             add_response_times(session, about.season_id, job, results)
-        if may_rate:
-            note_rules(session, about.season_id, about.rules_version, results, at)
+        known = (about.rules_version, None)
+        versions = sorted({out.rules_version for out in results if out.rules_version not in known})
+        if may_rate and versions:
+            rows = [{"season_id": about.season_id, "rules_version": version, "first_at": at} for version in versions]
+            session.connection().execute(_NOTE_RULES, rows)
     _write_ledger(session, job, worker, about.season_id, outcomes)
+
+
+_NOTE_RULES = text(
+    "INSERT INTO season_rules (season_id, rules_version, first_at) VALUES (:season_id, :rules_version, :first_at)"
+    " ON CONFLICT DO NOTHING"
+).bindparams(bindparam("first_at", type_=UtcDateTime))
+
+
+def rules_played(session: Session, season_ids: Sequence[int]) -> list[SeasonRules]:
+    """Return the versions of the rules under which these seasons were played, by season and version. They come from the
+    transcripts: today's code says nothing about the rules of last year's season.
+    """
+    played = select(SeasonRules).where(col(SeasonRules.season_id).in_(season_ids))
+    return list(session.exec(played.order_by(col(SeasonRules.season_id), col(SeasonRules.rules_version))))
 
 
 def _write_results(
@@ -214,12 +231,8 @@ def next_seed(session: Session, steps: int, **which: object) -> None:
     """Give tried matches a later seed of their lists, so that nothing learnt from the attempt helps (ruling C-16).
     `which`: the values of columns that these matches have.
     """
-    update_rows(session, _later(*which), which, steps=steps)
-
-
-@cache
-def _later(*which: str) -> Update:
-    return updating(Match, *which).values(attempt=Match.attempt + bindparam("steps"))
+    later = updating(Match, *which).values(attempt=Match.attempt + bindparam("steps"))
+    update_rows(session, later, which, steps=steps)
 
 
 def _instant(unix_ns: int) -> datetime:

@@ -79,7 +79,13 @@ def add_series(
     """
     if not tables:
         return []
-    plans = [_plans(session, season, table, purpose) for table in tables]
+    plans = []
+    for table in tables:
+        order, seats = surroundings(session).entropy(SEED_BYTES), len(table.versions)  # the order of seats and of deals
+        if same_deals(season.game) and (table.paired or purpose not in OF_CHALLENGES) and table.matches >= seats:
+            plans.append(rotations(table.versions, whole_turns(table.matches, seats) // seats, seed=order))
+        else:
+            plans.append([seatings(table.versions, table.matches, seed=order)])
     made = [
         [_series(session, season, table, purpose) for _ in of_table]
         for table, of_table in zip(tables, plans, strict=True)
@@ -93,15 +99,6 @@ def add_series(
     if purpose not in UNRATED:
         _count(session, season.id, tables, plans)
     return [[series.id for series in of_table] for of_table in made]
-
-
-def _plans(session: Session, season: Season, table: Table, purpose: Purpose) -> list[list[Seating]]:
-    """Seat the matches of each of a table's series."""
-    order = surroundings(session).entropy(SEED_BYTES)  # decides the order round the table and of the deals
-    seats = len(table.versions)
-    if same_deals(season.game) and (table.paired or purpose not in OF_CHALLENGES) and table.matches >= seats:
-        return rotations(table.versions, whole_turns(table.matches, seats) // seats, seed=order)
-    return [seatings(table.versions, table.matches, seed=order)]
 
 
 def _series(session: Session, season: Season, table: Table, purpose: Purpose) -> Series:
