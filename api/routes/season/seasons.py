@@ -15,8 +15,7 @@ from deadheat.league.records.seasons import Declared, Forecast, Season, SeasonDe
 from deadheat.league.season_file import MAX_CHARACTERS
 from deadheat.league.service.course import states
 from deadheat.league.service.course.finals import finals_progress
-from deadheat.league.service.course.open_matters import season_unfinished
-from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.course.states import set_season_state, unfinished
 from deadheat.league.service.evaluations.views import stages_of
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.standings import note_archive
@@ -130,7 +129,7 @@ def get_season(shared: Shared, season_id: Id) -> SeasonDetail:
     """Return a season and its progress."""
     with shared.db.reading() as session:
         info = season_info(session, season_id)  # this comes first, to raise NotFound for an unknown season
-        left = season_unfinished(session, season_id)
+        left = unfinished(session, season_id)
         return SeasonDetail.model_construct(
             **dict(info),
             progress=season_progress(session, season_id),

@@ -18,7 +18,7 @@ it is over. All versions are fixed when it begins. It ends with the season's lad
 from collections import Counter
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, and_, bindparam, case, literal
+from sqlalchemy import and_, bindparam, case
 from sqlmodel import Session, col, select
 
 from deadheat.engine.figures import counted, plural
@@ -169,17 +169,16 @@ def _check_season(session: Session, author: Person, season: Season, bot: Bot, ga
         most = counted(season.unrated_games, "unrated game")
         raise BadSetting("games", _("this season allows an author %(games)s a day", games=most))
     of_author, of_team = N_("unrated games of one author in %(season)s"), N_("unrated games of one team in %(season)s")
-    for whose, theirs in ((of_author, col(Contest.asker_id) == author.id), (of_team, _by_team(bot))):
+    members = select(BotVersion.id).join(Bot, col(Bot.id) == BotVersion.bot_id).where(Bot.team_id == bot.team_id)
+    by_team = (col(Contest.kind) == ContestKind.REQUEST) & col(Contest.candidate_id).in_(members)
+    quotas = [
+        (of_author, col(Contest.asker_id) == author.id),
+        *([(of_team, by_team)] if bot.team_id is not None else []),
+    ]
+    for whose, theirs in quotas:
         mine = (col(Contest.season_id) == season.id, col(Meeting.contest_id) == Contest.id, theirs)
         what = _(whose, season=season.name)
         check_quota(session, Quota(what, season.unrated_games, DAY, mine, Contest.created_at, CHARGED), games)
-
-
-def _by_team(bot: Bot) -> ColumnElement[bool]:
-    """Return the condition that a request is for a bot of the bot's team; false if the bot has no team."""
-    of_team = select(BotVersion.id).join(Bot, col(Bot.id) == BotVersion.bot_id).where(Bot.team_id == bot.team_id)
-    is_request = col(Contest.kind) == ContestKind.REQUEST
-    return and_(literal(bot.team_id is not None), is_request, col(Contest.candidate_id).in_(of_team))
 
 
 # Going on -----------------------------------------------------------------------------------------------------------
