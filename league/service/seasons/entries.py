@@ -114,16 +114,13 @@ def enter_when_ready(session: Session, owner: Person, season_id: int, bot_id: in
     if there is no such version. Raises as `check_wish` does.
     """
     season, bot = existing(session, Season, season_id), own_bot(session, owner, bot_id)
-    newest = session.exec(BUILT_LAST, params={"bot": bot.id}).first()
+    of_bot = select(BotVersion).where(BotVersion.bot_id == bot.id)
+    newest = session.exec(of_bot.order_by(col(BotVersion.number).desc()).limit(1)).first()
     if newest is None or newest.state in BUILT or newest_ready(session, bot.id, season) is not None:
         return False
     check_wish(session, owner, season_id, bot_id)
     newest.enters_id = season_id
     return True
-
-
-OF_BOT = select(BotVersion).where(BotVersion.bot_id == bindparam("bot"))
-BUILT_LAST = OF_BOT.order_by(col(BotVersion.number).desc()).limit(1)
 
 
 def _must_be_welcome(session: Session, season: Season, bot: Bot) -> None:
@@ -155,12 +152,8 @@ def enter_as_wished(session: Session, season_id: int) -> None:
 
 
 def let_in(session: Session, organiser: Person, season_id: int, bot_id: int) -> EntryInfo:
-    """Enter anybody's bot that is not in the season, as an organiser; its author chooses which version plays.
-
-    Raises:
-        NotAllowed, NotFound, WrongGame, NotReady.
-        WrongState: the bot is in the season, or the season accepts no entries any more.
-        NotAdmitted: the season publishes sources, or it has no version in one of the season's languages.
+    """Enter anybody's bot that is not in the season, as an organiser; its author chooses which version plays. Raises as
+    `enter` does; NotAllowed; WrongState: the bot is in the season.
     """
     organiser.must_organise()
     lock_season(session, season_id)
