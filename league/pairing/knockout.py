@@ -179,7 +179,9 @@ def heats(seeded: Sequence[int], played: Sequence[Meeting], seats: int, further:
             so_far += [Tie(number, slot) for slot in range(1, many + 1)]
             continue
         resting = field[: len(field) % seats]
-        tables = [*_dealt(field[len(resting) :], many), *((player,) for player in resting)]
+        rows = [field[start : start + many] for start in range(len(resting), len(field), many)]
+        rows[1::2] = [row[::-1] for row in rows[1::2]]  # they are dealt to and fro
+        tables = [*zip(*rows, strict=True), *((player,) for player in resting)]
         places = [*(seats - lost for lost in losers(len(field), seats)), *(1 for _ in resting)]
         now = [ties.make(number, slot, *seated) for slot, seated in enumerate(zip(tables, places, strict=True), 1)]
         so_far += now
@@ -187,9 +189,3 @@ def heats(seeded: Sequence[int], played: Sequence[Meeting], seats: int, further:
         going_on = (player for tie in now for player in tie.advancing or ())
         field = sorted(going_on, key=ties.seed.__getitem__) if decided else []
     return so_far
-
-
-def _dealt(order: Sequence[int], tables: int) -> list[tuple[int, ...]]:
-    """Deal players to tables, to and fro."""
-    rows = [order[start : start + tables] for start in range(0, len(order), tables)]
-    return list(zip(*(row[::-1] if number % 2 else row for number, row in enumerate(rows)), strict=True))

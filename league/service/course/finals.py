@@ -71,7 +71,12 @@ def plan_finals(session: Session, season: Season) -> list[int]:
         made = plan(session, season, ContestKind.STAGE)
         is_over = not running(session, season.id, ContestKind.STAGE)
     else:
-        made, is_over = _plan_rounds(session, season)
+        made, is_over = [], True
+        room = open_series_bound(session) - open_series(session, season.id, Purpose.FINALS)
+        for division in divisions(session, season):
+            ids, done = _plan_division(session, season, division, max(room - len(made), 0))
+            made += ids
+            is_over = is_over and done
     if is_over:
         season.finals_done_at = now(session)
         session.flush()
@@ -114,18 +119,6 @@ def _current_ranking(session: Session, season: Season) -> RatingSnapshot | None:
 
 
 # Playing ------------------------------------------------------------------------------------------------------------
-
-
-def _plan_rounds(session: Session, season: Season) -> tuple[list[int], bool]:
-    """Plan the next series of all divisions, and say whether these have played enough."""
-    made: list[int] = []
-    is_over = True
-    room = open_series_bound(session) - open_series(session, season.id, Purpose.FINALS)
-    for division in divisions(session, season):
-        ids, done = _plan_division(session, season, division, max(room - len(made), 0))
-        made += ids
-        is_over = is_over and done
-    return made, is_over
 
 
 def _plan_division(session: Session, season: Season, division: "Division", room: int) -> tuple[list[int], bool]:

@@ -25,7 +25,6 @@ the ledger shows that the service failed at it: then the closing date waits, and
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, func, select
 
 from deadheat.engine.figures import counted
@@ -166,7 +165,11 @@ def set_season_state(
         if after is SeasonState.FINALS and season.finals is FinalsFormat.NONE:
             raise BadSetting("finals", _("this season has none; choose how they are played first"))
         if after is SeasonState.OPEN:
-            _must_stay_open(session, season)
+            for state, setting, date in dated_steps(season, SeasonState.OPEN):
+                if date <= now(session):
+                    becomes = gettext(SEASON_STEPS[state].becomes)
+                    sentence = _("it has passed, and the season would be %(becomes)s at once; change it first")
+                    raise BadSetting(setting, sentence % {"becomes": becomes})
         if after is SeasonState.CLOSED and not force and (left := unfinished(session, season_id)).anything:
             raise Unsettled(season_id, left.words())
         change_state(session, season_id, before, after, organiser.name)
@@ -196,7 +199,11 @@ def change_state(
     if During.LADDER not in after.during:
         end_all(session, season_id, f"The season is {after.words}.", *{*ContestKind} - {ContestKind.GATE})
     if after is SeasonState.FINALS:
-        planned = (col(Series.purpose).in_((Purpose.LADDER, Purpose.CHALLENGE)), ~_ordered(season_id))
+        # Without those that repeat a match by a ruling, a voided result would count again.
+        repeated = (VoidedMatch.season_id == season_id, col(VoidedMatch.rejudged_id).is_not(None))
+        repetitions = col(Match.id).in_(select(VoidedMatch.rejudged_id).where(*repeated))
+        ordered = col(Series.id).in_(select(Match.series_id).where(repetitions))
+        planned = (col(Series.purpose).in_((Purpose.LADDER, Purpose.CHALLENGE)), ~ordered)
         sentence = N_("The finals began before this series was played.")
         drop_waiting(session, season_id, Cause.FINALS_BEGAN, sentence, *planned)
     if after is SeasonState.CLOSED:
@@ -205,13 +212,6 @@ def change_state(
     if During.LADDER not in after.during:
         touch_log(session, season_id)
     return True
-
-
-def _ordered(season_id: int) -> ColumnElement[bool]:
-    """Return the condition that a series repeats a match by a ruling. Without it, a voided result would count again."""
-    repeated = (VoidedMatch.season_id == season_id, col(VoidedMatch.rejudged_id).is_not(None))
-    repetitions = col(Match.id).in_(select(VoidedMatch.rejudged_id).where(*repeated))
-    return col(Series.id).in_(select(Match.series_id).where(repetitions))
 
 
 def turn_season(session: Session, season: Season) -> None:
@@ -243,15 +243,6 @@ def waits_for(session: Session, season_id: int) -> list[str]:
 def past_its_ladder(season: Season, at: datetime) -> bool:
     """Say whether a date that ends the season's ladder has come; open matters may delay the step itself."""
     return any(date is not None and date <= at for date in (season.finals_at, season.closes_at))
-
-
-def _must_stay_open(session: Session, season: Season) -> None:
-    """Raise BadSetting for a date that has passed, because it would end the state at once."""
-    for state, setting, date in dated_steps(season, SeasonState.OPEN):
-        if date <= now(session):
-            becomes = gettext(SEASON_STEPS[state].becomes)
-            sentence = _("it has passed, and the season would be %(becomes)s at once; change it first")
-            raise BadSetting(setting, sentence % {"becomes": becomes})
 
 
 def _due(season: Season, at: datetime) -> SeasonState | None:

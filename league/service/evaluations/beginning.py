@@ -227,20 +227,19 @@ def stages_in_turn(session: Session, season: Season) -> Iterator[Contest]:
             if row.state is ContestState.RUNNING:
                 return
         number = 0 if row is None else row.stage or 0
-        field = _finalists(session, season.id) if row is None else _survivors(session, row)
+        if row is None:
+            seeded = select(Entry.version_id, Entry.bot_id).where(col(Entry.finals_seed).is_not(None))
+            seeded = seeded.where(taking_part(season.id)).order_by(col(Entry.finals_seed), col(Entry.division))
+            places = _last_places(session, season.id)
+            field: Players = sorted(session.exec(seeded).all(), key=lambda player: places[player[1]])
+        else:
+            field = _survivors(session, row)
         if number == len(declared) or len(field) < season.seats:
             _place(session, season.id, field)
             return
         stage, number = declared[number], number + 1
         form = stage.form(len(field), whole_groups(season, stage.matches), seats=season.seats)
         row = _add(session, season, f"Stage {number}", form, field, stage=number)
-
-
-def _finalists(session: Session, season_id: int) -> Players:
-    seeded = select(Entry.version_id, Entry.bot_id).where(col(Entry.finals_seed).is_not(None), taking_part(season_id))
-    places = _last_places(session, season_id)
-    by_ladder = session.exec(seeded.order_by(col(Entry.finals_seed), col(Entry.division))).all()
-    return sorted(by_ladder, key=lambda player: places[player[1]])
 
 
 def _survivors(session: Session, row: Contest) -> Players:

@@ -175,7 +175,14 @@ def _close(
     """End an attempt at a series. The series is done, returns to the queue, or is abandoned after too many failures
     that it may have caused itself. `host`: the machine, if matches are left. Return None if it is too late.
     """
-    failures, spoiled = _failures(session, series_id, failure)
+    failures = spoiled = 0  # attempts that failed as a whole, and how many of them the series may have caused
+    if failure is not None and failure.cause != Cause.WORKER_STOPPED:
+        before = failures_before(session, col(Attempt.series_id) == series_id, col(Attempt.match_id).is_(None))
+        failures = before.total() + 1
+        if failure.cause in BLAMELESS:
+            failures = min(failures, MOST_BLAMELESS)
+        else:
+            spoiled = sum(count for cause, count in before.items() if cause not in BLAMELESS) + 1
     if spoiled >= SERIES_ATTEMPTS:
         after = JobState.ABANDONED
     else:
@@ -189,18 +196,6 @@ def _close(
     else:
         taken = SERIES.end(session, series_id, attempt, after, finished_at=at)
     return after if taken else None
-
-
-def _failures(session: Session, series_id: int, failure: Failure | None) -> tuple[int, int]:
-    """Return the number of attempts that failed as a whole, including this one, and how many of them the series may
-    have caused. If it cannot have caused this one, the latter is 0, and the former at most `MOST_BLAMELESS`.
-    """
-    if failure is None or failure.cause == Cause.WORKER_STOPPED:
-        return 0, 0
-    before = failures_before(session, col(Attempt.series_id) == series_id, col(Attempt.match_id).is_(None))
-    spoiled = sum(count for cause, count in before.items() if cause not in BLAMELESS) + 1
-    failures = before.total() + 1
-    return (min(failures, MOST_BLAMELESS), 0) if failure.cause in BLAMELESS else (failures, spoiled)
 
 
 def _note_failure(
