@@ -127,12 +127,8 @@ class Blobs:
             return False
 
     def get(self, name: str, limit_bytes: int) -> bytes:
-        """Return the content, checked against its name.
-
-        Raises:
-            BlobMissing: it is not there.
-            BlobDamaged: it does not match its name, or is larger than `limit_bytes`.
-            BlobsAway.
+        """Return the content, checked against its name. Raises BlobMissing; BlobDamaged: it does not match its name, or
+        is larger than `limit_bytes`; BlobsAway.
         """
         return b"".join(self.stream(name, limit_bytes))
 
@@ -154,12 +150,8 @@ class Blobs:
         return True
 
     def copy(self, name: str, to: "Blobs") -> None:
-        """Copy a blob in its stored form to another store, after checking it against its name.
-
-        Raises:
-            BlobMissing: it is not there.
-            BlobDamaged: its content differs; nothing was copied.
-            BlobsAway.
+        """Copy a blob in its stored form to another store, once it has been checked. Raises as `get` does; then nothing
+        was copied.
         """
         pieces = self._pieces(name)
         with tempfile.TemporaryFile() as packed:
@@ -240,7 +232,6 @@ def _answering() -> Iterator[None]:
 
 
 def _unreadable(name: str, error: BaseError) -> BlobDamaged:
-    """Return the error for a blob that can be read only in part, for example because of a bad sector."""
     return BlobDamaged(name, f"it cannot be read ({error})")
 
 

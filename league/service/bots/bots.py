@@ -135,7 +135,6 @@ def create_bot(session: Session, owner: Person, game: str, name: str, team_id: i
 
 
 def bots_of(session: Session, owner: Person) -> list[BotInfo]:
-    """Return all bots of one author and of the author's teams, by name."""
     return infos(session, owned_by(owner))
 
 
@@ -387,10 +386,8 @@ def accept(
 def inspect(
     file: BinaryIO, filename: str, sha256: str, settings: Settings, installed: Collection[str] | None = None
 ) -> Upload:
-    """Inspect an upload whose content has this hash.
-
-    `installed` are the languages of the judge image, or None while they are unknown; the build then finds out. Raises
-    BadUpload: the text says what is wrong with it, for its author.
+    """Inspect an upload whose content has this hash. `installed`: the languages of the judge image; None: the build
+    finds out. Raises BadUpload, whose text says what is wrong, for the author.
     """
     size = file.seek(0, 2)
     if not size:

@@ -148,11 +148,8 @@ def set_season_state(
     session: Session, organiser: Person, season_id: int, after: SeasonState, *, force: bool = False
 ) -> SeasonInfo:
     """Change a season's state by hand; a change to the present state does nothing. `force`: close despite open matters.
-
-    Raises:
-        NotAllowed, NotFound, WrongState.
-        BadSetting: the season has no finals, or a date has passed that would freeze or close it again at once.
-        Unsettled: it would be closed although something is open, without `force`.
+    Raises NotAllowed, NotFound, WrongState; BadSetting: the season has no finals, or a date that has passed would
+    freeze or close it again at once; Unsettled: something is open.
     """
     organiser.must_organise()
     season = lock_season(session, season_id)

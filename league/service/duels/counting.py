@@ -67,12 +67,10 @@ OF_CONTEST = MATCHUPS.where(Contest.id == bindparam("contest_id"))
 
 
 def matchups(session: Session, *conditions: Any) -> list[Matchup]:
-    """Return the duels that meet the conditions, the oldest first."""
     return [Matchup(*row) for row in session.exec(MATCHUPS.where(*conditions))]
 
 
 def duel_of(row: Contest) -> Duel:
-    """Return the terms of a contest's duels."""
     test = sprt.Terms(**{name: row.terms[name] for name in TESTED}) if "elo0" in row.terms else None
     return Duel(row.matches, test, replays=row.kind is ContestKind.PANEL, paired=row.terms.get("paired", False))
 

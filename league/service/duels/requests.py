@@ -64,17 +64,11 @@ def ask(
     top: int | None = None,
 ) -> AskedChallenge:
     """Begin a duel with each opponent, which is played once the author's earlier ones in the season are over.
-
     `version`: None for the bot's newest ready one. `opponent_version`: None for the one that plays in the season, or
     the newest if it is the author's bot and none plays there. Further opponents are `opponent_ids`, and that many from
-    the `top` of the newest ranking, without the author's own bots; a version that is named twice plays once.
-
-    Raises:
-        NotFound: no such season, bot or version, or it is another author's.
-        WrongGame, NotReady, NotAdmitted.
-        WrongState: the season's ladder is not played, it has no unrated matches, or a bot does not take part.
-        BadSetting: about `games`, `opponent`, `opponent_version` or `top`.
-        OverQuota.
+    the `top` of the newest ranking, without the author's own bots; a version that is named twice plays once. Raises
+    NotFound, WrongGame, NotReady, NotAdmitted, OverQuota; WrongState: the season has no unrated matches now, or a bot
+    does not take part; BadSetting: about an argument.
     """
     season = lock_season(session, season_id)
     if opponent_version is not None and opponent_id is None:
@@ -99,10 +93,7 @@ def ask(
 
 def stop(session: Session, author: Person, challenge_id: int) -> AskedChallenge:
     """End a duel at the request of an owner of its bot. Games in progress are played to the end and charged, but they
-    are not in its score.
-
-    Raises:
-        NotFound. WrongState: it is over.
+    are not in its score. Raises NotFound; WrongState: it is over.
     """
     seen = asked_challenge(session, author, challenge_id)
     if not is_own(session, author, seen.bot_id):

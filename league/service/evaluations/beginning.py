@@ -36,7 +36,6 @@ from deadheat.league.timetable import DeclaredEvaluation, earliest_due, stored, 
 
 
 def running_evaluation(session: Session, season_id: int) -> Contest | None:
-    """Return the evaluation that is being played in a season."""
     return next(iter(running(session, season_id, *EVALUATIONS)), None)
 
 
@@ -49,9 +48,7 @@ def existing_evaluation(session: Session, evaluation_id: int) -> Contest:
 
 
 def set_timetable(session: Session, organiser: Person, season_id: int, declared: Sequence[DeclaredEvaluation]) -> None:
-    """Replace a season's timetable of evaluations; times that have passed are no longer due. Raises NotAllowed,
-    NotFound, BadSetting.
-    """
+    """Replace a season's timetable; times that have passed are no longer due. Raises NotAllowed, NotFound, BadSetting."""
     organiser.must_organise()
     season = lock_season(session, season_id)
     if not season.state.goes_on:
@@ -91,11 +88,8 @@ def due_since(session: Session, season: Season) -> Mapping[str, datetime]:
 
 
 def begin_now(session: Session, organiser: Person, season_id: int, declared: DeclaredEvaluation) -> Contest:
-    """Begin an evaluation by hand, whatever the timetable says.
-
-    Raises:
-        NotAllowed, NotFound, BadSetting.
-        WrongState: the season's ladder is not played, or an evaluation is.
+    """Begin an evaluation by hand, whatever the timetable says. Raises NotAllowed, NotFound, BadSetting; WrongState:
+    the season's ladder is not played, or an evaluation is.
     """
     season = _free_season(session, organiser, season_id)
     for fault in declared.faults:
@@ -119,10 +113,8 @@ def _free_season(session: Session, organiser: Person, season_id: int) -> Season:
 
 
 def cancel_evaluation(session: Session, organiser: Person, evaluation_id: int) -> None:
-    """Cancel a running evaluation, without final standings. Matches in progress are played to the end.
-
-    Raises:
-        NotAllowed, NotFound. WrongState: it is over, or is a stage of the finals.
+    """Cancel a running evaluation, without final standings. Matches in progress are played to the end. Raises
+    NotAllowed, NotFound; WrongState: it is over, or is a stage of the finals.
     """
     organiser.must_organise()
     row = existing_evaluation(session, evaluation_id)
@@ -134,10 +126,8 @@ def cancel_evaluation(session: Session, organiser: Person, evaluation_id: int) -
 
 
 def resume_evaluation(session: Session, organiser: Person, evaluation_id: int) -> None:
-    """Continue a cancelled evaluation; series that were dropped with it are replaced (`evaluations.playing`).
-
-    Raises:
-        NotAllowed, NotFound. WrongState: it was not cancelled, another one is played, or the ladder is over.
+    """Continue a cancelled evaluation; series that were dropped with it are replaced (`evaluations.playing`). Raises
+    NotAllowed, NotFound; WrongState: it was not cancelled, another one is played, or the ladder is over.
     """
     organiser.must_organise()
     row = existing_evaluation(session, evaluation_id)

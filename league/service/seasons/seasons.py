@@ -163,7 +163,6 @@ def leading_season(session: Session, game: str) -> int | None:
 
 
 def season_info(session: Session, season_id: int) -> SeasonInfo:
-    """Return a season's record. Raises NotFound."""
     return _views(session, [existing(session, Season, season_id)])[0]
 
 

@@ -70,11 +70,7 @@ def as_reported() -> dict[str, Any]:
 
 
 def league_games(session: Session) -> Sequence[LeagueGame]:
-    """Return every game of the league, by name."""
-    return session.exec(GAMES).all()
-
-
-GAMES = select(LeagueGame).order_by(col(LeagueGame.name))
+    return session.exec(select(LeagueGame).order_by(col(LeagueGame.name))).all()
 
 
 def disagreements(games: Iterable[LeagueGame], reported: Mapping[str, Any]) -> tuple[str, ...]:
@@ -90,9 +86,6 @@ def disagreements(games: Iterable[LeagueGame], reported: Mapping[str, Any]) -> t
 
 
 def games_for(session: Session, organiser: Person) -> list[GameHere]:
-    """Return every game of the league. Machines' disagreements are listed with the machines (`hosts`). Raises
-    NotAllowed.
-    """
     organiser.must_organise()
     return [GameHere(row.name, row.rules_version, row.digest) for row in league_games(session)]
 

@@ -163,10 +163,8 @@ def record_check(
     doubts: int = 0,
 ) -> None:
     """Store the result of a check: the machine is fit if there are no `reasons`. An unfit machine is checked again
-    after that pause; a fit one soon if this is one of so many checks in succession that were mostly void. Such a check
-    replaces no canary match.
-
-    Series that were turned away while no machine was fit are enqueued at once.
+    after that pause; a fit one soon if this is one of so many checks in succession that were mostly void, which
+    replaces no canary match. Series that were turned away while no machine was fit are enqueued at once.
     """
     at = now(session)
     fitness = Fitness.UNFIT if reasons else Fitness.FIT
@@ -220,10 +218,8 @@ def take_canary(session: Session, host: Host) -> int | None:
 def record_canary(
     session: Session, host: Host, voids: int, wrong: Sequence[Mapping[str, object]] | None, series_before: int
 ) -> None:
-    """Store the end of a canary match after `voids` void attempts. `wrong`: its wrong verdicts; None: it never ended.
-
-    A wrong verdict makes the machine unfit at once, and has it checked after a pause. An unfinished match has it
-    checked now.
+    """Store the end of a canary match after `voids` void attempts. `wrong`: its wrong verdicts, which make the machine
+    unfit at once and have it checked after a pause; None: it never ended, so the machine is checked now.
     """
     counts: dict[str, Any] = {
         "canaries": WorkerHost.canaries + 1,
@@ -263,7 +259,6 @@ def others_judge(session: Session, name: str) -> bool:
 
 
 def live_machines(session: Session) -> list[str]:
-    """Return the names of the machines that report."""
     return list(session.exec(select(WorkerHost.name).where(ALIVE), params=told_of(session, NO_HOST)))
 
 
@@ -303,10 +298,9 @@ def why_unfit(fitness: Fitness | None, reasons: Sequence[str]) -> tuple[str, ...
 
 
 def turn_away(session: Session, life: Life, row_id: int, host: Host) -> bool:
-    """Say whether, after a failed claim, the job waits for a fit machine that can be notified.
-
-    If there is none, the message may be forgotten: the next check that passes enqueues the job again. A fit machine
-    that lacks a game of the league may be unable to play it, so the job is enqueued again in a moment.
+    """Say whether, after a failed claim, the job waits for a fit machine that can be notified. If there is none, the
+    next check that passes enqueues the job again. A fit machine that lacks a game of the league may be unable to play
+    it, so the job is enqueued again in a moment.
     """
     judge_unfit = settings_of(session).judge_unfit
     lacks_games = exists().where(col(LeagueGame.name).not_in(same_as(games_here())))
@@ -332,7 +326,6 @@ def found_unfit(
 
 
 def count_series(session: Session, host: Host, voids: int) -> None:
-    """Count a series that this machine finished."""
     update_rows(session, COUNTED, {"name": host.name, "boot": host.boot}, more_voids=voids)
 
 
@@ -364,7 +357,6 @@ def hosts(session: Session) -> list[HostInfo]:
 
 
 def hosts_for(session: Session, organiser: Person) -> list[HostInfo]:
-    """Return the machines for organisers. Raises NotAllowed."""
     organiser.must_organise()
     return hosts(session)
 
@@ -383,7 +375,6 @@ def _become(
     again_at: datetime | None,
     **values: object,
 ) -> None:
-    """Set the fitness and its start."""
     kept = [storable(reason) for reason in reasons[:MAX_REASONS]]
     if fitness is Fitness.UNFIT:
         values["unfit_at"] = now(session)

@@ -84,7 +84,6 @@ ABOUT = (
 
 
 def about_series(session: Session, job: SeriesJob) -> About:
-    """Read the facts about a series that `finish_series` needs."""
     session.flush()
     return About(*session.connection().execute(ABOUT, {"series_id": job.series_id, **told_of(session, job.host)}).one())
 
@@ -92,7 +91,6 @@ def about_series(session: Session, job: SeriesJob) -> About:
 def write_outcomes(
     session: Session, job: SeriesJob, worker: str, about: About, outcomes: Sequence[MatchOutcome], at: datetime
 ) -> None:
-    """Store the outcomes of the tried matches."""
     may_rate = about.purpose not in UNRATED
     results = [outcome for outcome in outcomes if outcome.result is not None]
     if results:

@@ -40,7 +40,6 @@ class CommandTimes:
 
 
 def add_response_times(session: Session, season_id: int, job: SeriesJob, outcomes: Sequence[MatchOutcome]) -> None:
-    """Add the response times of a series that has just ended."""
     seats = {match.match_id: match.seats for match in job.matches}
     parts: dict[tuple[int, str], list[Latency]] = {}
     for outcome in outcomes:
