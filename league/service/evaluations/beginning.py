@@ -48,7 +48,7 @@ def existing_evaluation(session: Session, evaluation_id: int) -> Contest:
 
 
 def set_timetable(session: Session, organiser: Person, season_id: int, declared: Sequence[DeclaredEvaluation]) -> None:
-    """Replace a season's timetable; times that have passed are no longer due. Raises NotAllowed, NotFound, BadSetting."""
+    """Replace a season's timetable; past times are no longer due. Raises NotAllowed, NotFound, BadSetting."""
     organiser.must_organise()
     season = lock_season(session, season_id)
     if not season.state.goes_on:

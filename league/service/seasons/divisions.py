@@ -116,11 +116,11 @@ def lowest_division(session: Session, season_id: int) -> int:
     """Return the division in which a newcomer begins. Raises TooMany if it is full."""
     number = session.exec(select(func.max(Division.number)).where(Division.season_id == season_id)).one()
     assert number is not None, "every season has a division"
-    make_room(session, season_id, number)
+    _make_room(session, season_id, number)
     return number
 
 
-def make_room(session: Session, season_id: int, number: int) -> None:
+def _make_room(session: Session, season_id: int, number: int) -> None:
     """Check that the division has room for one more entry. Raises TooMany; NotFound: there is no such division."""
     row = session.get(Division, (season_id, number))
     if row is None:
@@ -141,7 +141,7 @@ def assign_division(session: Session, organiser: Person, season_id: int, bot_id:
     entry = existing_entry(session, season_id, bot_id)
     if entry.division == number:
         return
-    make_room(session, season_id, number)
+    _make_room(session, season_id, number)
     data = {"bot": bot_id, "before": entry.division, "division": number}
     entry.division = number
     session.flush()
