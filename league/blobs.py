@@ -77,8 +77,10 @@ class Blobs:
     """A blob store that threads and processes may share."""
 
     def __init__(self, url: str) -> None:
-        self._store = _open(url)
         self._folder = blob_folder(url)
+        if self._folder is not None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        self._store: ObjectStore = LocalStore(str(self._folder)) if self._folder else from_url(url)
         self._kept: set[Path] = set()
         """The folders of the store that this process has flushed to the disk."""
 
@@ -255,14 +257,6 @@ class _Reader(io.RawIOBase):
         buffer[:count] = self._left[:count]
         self._left = self._left[count:]
         return count
-
-
-def _open(url: str) -> ObjectStore:
-    folder = blob_folder(url)
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        return LocalStore(str(folder))
-    return from_url(url)
 
 
 def _is_there(file: Path) -> bool:

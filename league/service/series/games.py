@@ -81,14 +81,11 @@ def disagreements(games: Iterable[LeagueGame], reported: Mapping[str, Any]) -> t
         if other is None:
             sentences.append(f"It does not have {game.name}, so it does not play it.")
         elif (other["rules_version"], other["digest"]) != (game.rules_version, game.digest):
-            sentences.append(f"It has another {game.name} ({_short(other)}) than the API, so it does not play it.")
+            its = f"rules {other['rules_version']}, {other['digest'][:SHOWN_DIGITS]}"
+            sentences.append(f"It has another {game.name} ({its}) than the API, so it does not play it.")
     return tuple(sentences)
 
 
 def games_for(session: Session, organiser: Person) -> list[GameHere]:
     organiser.must_organise()
     return [GameHere(row.name, row.rules_version, row.digest) for row in league_games(session)]
-
-
-def _short(game: Mapping[str, Any]) -> str:
-    return f"rules {game['rules_version']}, {game['digest'][:SHOWN_DIGITS]}"
