@@ -37,11 +37,10 @@ from sqlmodel import Session, case, col, func, select
 
 from deadheat.league.causes import Cause
 from deadheat.league.database import now
-from deadheat.league.pairing.finals import Field, Played, due_tables, extra_games
+from deadheat.league.pairing.finals import Field, Gap, Played, due_tables, extra_games, games_to_part, share_out
 from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.pairing.rounds import match_points
 from deadheat.league.pairing.seating import around
-from deadheat.league.pairing.separation import Gap, games_to_part, share_out
 from deadheat.league.pairing.tournament import Form
 from deadheat.league.records.seasons import FinalsProgress
 from deadheat.league.service.contests.life import running

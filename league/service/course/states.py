@@ -40,7 +40,7 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.absence import withdraw_inactive
 from deadheat.league.service.seasons.entries import offer_newest
 from deadheat.league.service.seasons.seasons import season_info
-from deadheat.league.service.series.dice import commit_to_dice
+from deadheat.league.service.series.deals import commit_to_dice
 from deadheat.league.service.series.dropping import drop_held, drop_waiting
 from deadheat.league.states import (
     ENTERABLE,

@@ -1,11 +1,10 @@
 """Stores planned matches: series and their seats.
 
 Ladder, finals, evaluations and challenges all plan with `add_series`. Every match gets a secret seed
-(`league.service.series.dice`) with a public commitment. Where a game's hands are private (`engine.games.same_deals`),
+(`league.service.series.deals`) with a public commitment. Where a game's hands are private (`engine.games.same_deals`),
 each deal is played once from every seat with one seed, and those matches lie in different series
 (`league.pairing.seating.rotations`). So a bot that could carry anything to the next match of a series, or to the next
-box on the machine, finds no dice there that it has seen. The commitment decides what people may see of them
-(`league.service.series.deals`).
+box on the machine, finds no dice there that it has seen. The commitment decides what people may see of them.
 """
 
 from collections import Counter
@@ -25,7 +24,7 @@ from deadheat.league.database import now, settings_of, surroundings
 from deadheat.league.pairing.pairs import pair_key
 from deadheat.league.pairing.seating import Seating, rotations, seatings, whole_turns
 from deadheat.league.service.ground.steps import insert_or_add, insert_rows
-from deadheat.league.service.series.dice import deal_dice, drawn_dice
+from deadheat.league.service.series.deals import deal_dice, drawn_dice
 from deadheat.league.states import OF_CHALLENGES, UNRATED, Asked, MatchState, Precedence, Purpose
 from deadheat.league.tables import BotVersion, Match, Pair, Participant, Season, Series
 
