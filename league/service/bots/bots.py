@@ -233,11 +233,11 @@ def add_version(
     return _view(row)
 
 
-def versions_of(session: Session, owner: Person, bot_id: int, limit: int = 100) -> list[VersionInfo]:
+def versions_of(session: Session, owner: Person, bot_id: int) -> list[VersionInfo]:
     """Return the newest versions, for the author. Raises NotFound."""
     own_bot(session, owner, bot_id)
     statement = select(BotVersion).where(BotVersion.bot_id == bot_id).order_by(col(BotVersion.number).desc())
-    return [_view(row) for row in session.exec(statement.limit(limit))]
+    return [_view(row) for row in session.exec(statement.limit(100))]
 
 
 def version_info(session: Session, owner: Person, bot_id: int, number: int) -> VersionInfo:

@@ -253,18 +253,18 @@ def finals_progress(session: Session, season_id: int) -> list[FinalsProgress]:
     season = session.get_one(Season, season_id)
     if season.qualified_at is None or season.finals is FinalsFormat.STAGES:
         return []
-    return [_progress(season, division) for division in divisions(session, season)]
-
-
-def _progress(season: Season, division: Division) -> FinalsProgress:
-    # A rejudged match adds a series to its round, so count tables, not series.
-    begun = {(series.round, series.versions) for series in division.played if series.round is not None}
-    open_tables = {(series.round, series.versions) for series in division.played if not series.finished}
-    last, rounds = max((number for number, _ in begun), default=0), division.form.rounds
-    if division.form.format is EvaluationFormat.ROUND_ROBIN:
-        left = len(due_tables(division.form, b"", division.field, division.played, dict))
-    else:
-        left = max(0, rounds - last) * (len(division.field) // season.seats)
-    games = extra_games(division.played, season.finals_extra_games)
-    finished = len(begun - open_tables)
-    return FinalsProgress(division.number, len(division.field), last, rounds, finished, len(begun) + left, *games)
+    progress = []
+    for division in divisions(session, season):
+        played, field, rounds = division.played, division.field, division.form.rounds
+        # A rejudged match adds a series to its round, so count tables, not series.
+        begun = {(series.round, series.versions) for series in played if series.round is not None}
+        finished = len(begun - {(series.round, series.versions) for series in played if not series.finished})
+        last = max((number for number, _ in begun), default=0)
+        if division.form.format is EvaluationFormat.ROUND_ROBIN:
+            left = len(due_tables(division.form, b"", field, played, dict))
+        else:
+            left = max(0, rounds - last) * (len(field) // season.seats)
+        extra = extra_games(played, season.finals_extra_games)
+        of_all = (last, rounds, finished, len(begun) + left)
+        progress.append(FinalsProgress(division.number, len(field), *of_all, *extra))
+    return progress

@@ -105,34 +105,26 @@ def apply_file(session: Session, organiser: Person, text: str, season_id: int | 
     organiser.must_organise()
     row = None if season_id is None else lock_season(session, season_id)
     plan = _plan(session, organiser, text, row)
-    declared = _outcome(session, plan, season_id, None, applied=bool(plan.changed))
-    made = _make(session, organiser, plan) if row is None else _change(session, organiser, plan, row.id)
+    outcome = _outcome(session, plan, season_id, None, applied=bool(plan.changed))
+    then, file = plan.then, plan.read.declared
+    if row is None:
+        assert file.name is not None, "its name is required"
+        given = {name: then[name] for name in TERMS if name in file.model_fields_set}
+        given |= {"game": file.game, "previous_id": file.previous_id}
+        given["divisions"] = () if file.previous_id else then["divisions"]
+        made = create_season(session, organiser, name=file.name, **given).id
+    else:
+        made = row.id
+    if EVALUATIONS in plan.changed:
+        set_timetable(session, organiser, made, then[EVALUATIONS])
+    if row is not None and "divisions" in plan.changed:
+        change_divisions(session, organiser, made, then["divisions"])
+    settings = {name: then[name] for name in plan.changed if name in {"name", *TERMS}}
+    if row is not None and settings:
+        edit_season(session, organiser, made, **settings)
     if plan.invited is not None:
         set_list(session, organiser, made, [user.id for user in plan.invited])
-    return replace(declared, season_id=made)
-
-
-def _make(session: Session, organiser: Person, plan: _Plan) -> int:
-    declared = plan.read.declared
-    assert declared.name is not None, "its name is required"
-    given = {name: plan.then[name] for name in TERMS if name in declared.model_fields_set}
-    given |= {"game": declared.game, "previous_id": declared.previous_id}
-    given["divisions"] = () if declared.previous_id else plan.then["divisions"]
-    season = create_season(session, organiser, name=declared.name, **given)
-    if plan.then[EVALUATIONS]:
-        set_timetable(session, organiser, season.id, plan.then[EVALUATIONS])
-    return season.id
-
-
-def _change(session: Session, organiser: Person, plan: _Plan, season_id: int) -> int:
-    if EVALUATIONS in plan.changed:
-        set_timetable(session, organiser, season_id, plan.then[EVALUATIONS])
-    if "divisions" in plan.changed:
-        change_divisions(session, organiser, season_id, plan.then["divisions"])
-    settings = {name: plan.then[name] for name in plan.changed if name in {"name", *TERMS}}
-    if settings:
-        edit_season(session, organiser, season_id, **settings)
-    return season_id
+    return replace(outcome, season_id=made)
 
 
 def _plan(session: Session, organiser: Person, text: str, row: Season | None) -> _Plan:
