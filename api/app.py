@@ -150,7 +150,6 @@ def create_app(
     app.state.tables = Tables()
     # Add the finished routes: `include_router` would build each again in every process.
     app.router.routes += ROUTES
-    app.mount("/static/reference", docs.assets)
     app.mount("/static/docs", docs.pictures)
     app.mount("/static/games", GameFiles())
     app.mount("/static", Files(directory=SITE / "static"), name="static")

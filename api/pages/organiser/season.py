@@ -29,8 +29,7 @@ from deadheat.league.errors import NotFound
 from deadheat.league.records.seasons import Declared
 from deadheat.league.season_file import MAX_CHARACTERS
 from deadheat.league.service.bots.bots import bots_named
-from deadheat.league.service.course.open_matters import season_unfinished
-from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.course.states import set_season_state, unfinished
 from deadheat.league.service.seasons import entries as league_entries
 from deadheat.league.service.seasons.admission import invited_to_season
 from deadheat.league.service.seasons.declared import season_as_file, season_timetable
@@ -105,7 +104,7 @@ def season_page(
             "done": done(listed.done, info.state),
             "movable": len(info.divisions) > 1 and info.state in ENTERABLE,
             "progress": season_progress(session, season_id, whole=False),
-            "unfinished": season_unfinished(session, season_id),
+            "unfinished": unfinished(session, season_id),
             "invited": invited_to_season(session, visit.person, season_id),
             "steps": steps(season_timetable(session, season_id), None, now(session), info.state),
             "evaluation": next(iter(of_season(session, season_id, EVALUATIONS, limit=1)), None),

@@ -20,7 +20,7 @@ from sqlmodel.sql.expression import Select
 from deadheat.league.config import MOST_UNSETTLING, REFIT_SECONDS, SETTLED_SECONDS
 from deadheat.league.database import now, surroundings
 from deadheat.league.errors import NotFound
-from deadheat.league.pairing.separation import is_settled
+from deadheat.league.pairing.finals import is_settled
 from deadheat.league.records import from_row
 from deadheat.league.service.ground.audit import SYSTEM, audit_log, record
 from deadheat.league.service.ground.counting import HELD, SEASONS_AT_A_TIME, may_be_drawn
@@ -31,9 +31,9 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.history import remember
 from deadheat.league.service.rankings.ranking import ranking, ranking_if_new
 from deadheat.league.service.seasons.seasons import published, season_info
+from deadheat.league.service.series.outcomes import rules_played
 from deadheat.league.service.series.privacy import PLANNED
 from deadheat.league.service.series.response_times import latency_by_version
-from deadheat.league.service.series.rules_played import rules_played
 from deadheat.league.states import UNFINISHED, MatchState, SeasonState, VersionState
 from deadheat.league.tables import (
     AuditRecord,
@@ -174,7 +174,7 @@ def _awake(season_id: int) -> Select[int, int]:
 
 
 def order_is_settled(session: Session, season_id: int) -> bool:
-    """Say whether further games are unlikely to change a season's order (`league.pairing.separation`)."""
+    """Say whether further games are unlikely to change a season's order (`league.pairing.finals`)."""
     return session.exec(SETTLED_UNTIL, params={"season": season_id}).one() is not None
 
 
