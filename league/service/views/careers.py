@@ -184,19 +184,19 @@ FAILURES = (
     .order_by(col(Participant.match_id).desc())
     .limit(MAX_FAULTS)
 )
-FAILURE_COUNTS = (
-    select(BotVersion.number, Participant.fault, func.count())
-    .join_from(Participant, Match, col(Match.id) == Participant.match_id)
-    .join(BotVersion, col(BotVersion.id) == Participant.version_id)
-    .where(*_FAILED)
-    .group_by(col(BotVersion.number), col(Participant.fault))
-)
 
 
 def failure_counts(session: Session, season_id: int, bot_id: int) -> dict[tuple[int, Fault], int]:
     """Count a bot's faults by version and cause, over all its matches in the season."""
+    counts = (
+        select(BotVersion.number, Participant.fault, func.count())
+        .join_from(Participant, Match, col(Match.id) == Participant.match_id)
+        .join(BotVersion, col(BotVersion.id) == Participant.version_id)
+        .where(*_FAILED)
+        .group_by(col(BotVersion.number), col(Participant.fault))
+    )
     by_fault = {}
-    for number, fault, count in session.exec(FAILURE_COUNTS, params={"season": season_id, "bot": bot_id}):
+    for number, fault, count in session.exec(counts, params={"season": season_id, "bot": bot_id}):
         assert fault is not None, "asked for"
         by_fault[number, Fault(fault)] = count
     return by_fault
@@ -204,15 +204,10 @@ def failure_counts(session: Session, season_id: int, bot_id: int) -> dict[tuple[
 
 def public_versions(session: Session, bot_id: int) -> list[PublicVersion]:
     """Return a bot's versions, the newest first."""
-    return [PublicVersion(*row) for row in session.connection().execute(VERSIONS, {"bot": bot_id})]
-
-
-VERSIONS = (
-    sqlalchemy.select(*(getattr(BotVersion, name) for name in PublicVersion.__slots__))  # without the log, often long
-    .where(col(BotVersion.bot_id) == bindparam("bot"))
-    .order_by(col(BotVersion.number).desc())
-    .limit(MAX_VERSIONS)
-)
+    shown = (getattr(BotVersion, name) for name in PublicVersion.__slots__)  # without the log, often long
+    versions = sqlalchemy.select(*shown).where(col(BotVersion.bot_id) == bot_id)
+    newest = versions.order_by(col(BotVersion.number).desc()).limit(MAX_VERSIONS)
+    return [PublicVersion(*row) for row in session.connection().execute(newest)]
 
 
 def author_bots(session: Session, name: str) -> tuple[str, list[BotInfo]]:
@@ -247,11 +242,7 @@ class GameCounts:
 
 def game_counts(session: Session, game: str) -> GameCounts:
     """Return the numbers of participants in each game, over all seasons."""
-    return GameCounts(*session.connection().execute(GAME_COUNTS, {"game": game}).one())
-
-
-_ITS_BOTS = sqlalchemy.select(func.count(), func.count(col(Bot.owner_id).distinct())).where(
-    col(Bot.game) == bindparam("game")
-)
-_ITS_VERSIONS = select(func.count()).select_from(BotVersion).join(Bot, col(Bot.id) == BotVersion.bot_id)
-GAME_COUNTS = _ITS_BOTS.add_columns(_ITS_VERSIONS.where(Bot.game == bindparam("game")).scalar_subquery())
+    versions = select(func.count()).select_from(BotVersion).join(Bot, col(Bot.id) == BotVersion.bot_id)
+    bots = sqlalchemy.select(func.count(), func.count(col(Bot.owner_id).distinct())).where(col(Bot.game) == game)
+    counts = bots.add_columns(versions.where(Bot.game == game).scalar_subquery())
+    return GameCounts(*session.connection().execute(counts).one())

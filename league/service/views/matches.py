@@ -89,7 +89,11 @@ def matches(
     state = MatchState.DONE if late in (Whose.BOT, Whose.HOST) else state
     by_end = finished_since is not None or state is MatchState.DONE
     if before is not None and by_end:
-        given["end"] = _end(session, before, contest_id)
+        ended = select(Match.finished_at).where(Match.id == before)
+        ended = ended.where(SHOWN if contest_id is None else col(Match.series_id).in_(_of_contest(contest_id)))
+        given["end"] = session.exec(ended).first()
+        if given["end"] is None:
+            raise BadCursor
     return _views(session, session.exec(_listed(frozenset(given), state, late), params={**given, "most": limit}).all())
 
 
@@ -208,33 +212,16 @@ def _of_contest(contest_id: Any) -> Any:
     return of_it.where(Meeting.contest_id == contest_id)
 
 
-def _end(session: Session, match_id: int, contest_id: int | None) -> datetime:
-    """Return the end of the match after which a list continues. A private match is unknown to all lists but that of its
-    contest. Raises BadCursor.
-    """
-    ended = select(Match.finished_at).where(Match.id == match_id)
-    if contest_id is None:
-        ended = ended.where(SHOWN)
-    else:
-        ended = ended.where(col(Match.series_id).in_(_of_contest(contest_id)))
-    end = session.exec(ended).first()
-    if end is None:
-        raise BadCursor
-    return end
-
-
 def first_match(session: Session, version_id: int, season_id: int) -> int | None:
     """Return the first finished match of a version on a season's ladder, in its evaluations or finals."""
-    return session.exec(FIRST, params={"version": version_id, "season": season_id}).one()
-
-
-FIRST = (
-    select(func.min(Participant.match_id))
-    .join(Match, col(Match.id) == Participant.match_id)
-    .join(Series, col(Series.id) == Match.series_id)
-    .where(Participant.version_id == bindparam("version"), Match.season_id == bindparam("season"))
-    .where(Match.state == MatchState.DONE, col(Series.purpose).not_in(OF_CHALLENGES))
-)
+    first = (
+        select(func.min(Participant.match_id))
+        .join(Match, col(Match.id) == Participant.match_id)
+        .join(Series, col(Series.id) == Match.series_id)
+        .where(Participant.version_id == version_id, Match.season_id == season_id)
+        .where(Match.state == MatchState.DONE, col(Series.purpose).not_in(OF_CHALLENGES))
+    )
+    return session.exec(first).one()
 
 
 def match_detail(session: Session, match_id: int, viewer: Person | None = None, *, whole: bool = False) -> MatchDetail:
@@ -245,7 +232,19 @@ def match_detail(session: Session, match_id: int, viewer: Person | None = None, 
     if row is None:
         raise NotFound("match", match_id)
     must_see(session, viewer, row)
-    attempts = _attempts_at(session, match_id, row.series_id)
+    ledger = session.exec(LEDGER, params={"match": match_id, "series": row.series_id}).all()
+    machines = machine_numbers(session, {attempt.worker for attempt in ledger})
+    attempts = tuple(
+        from_row(
+            AttemptView,
+            attempt,
+            machine=machines.get(attempt.worker),
+            detail=told(attempt.cause, attempt.detail),
+            seat=attempt.evidence.get("seat"),
+            evidence=told_evidence(attempt.evidence),
+        )
+        for attempt in ledger
+    )
     latencies = tuple(
         from_row(LatencyView, t, mean_ns=t.total_ns // max(t.prompts, 1))
         for t in session.exec(LATENCIES, params={"id": match_id})
@@ -274,23 +273,6 @@ LATENCIES = (
 )
 
 
-def _attempts_at(session: Session, match_id: int, series_id: int) -> tuple[AttemptView, ...]:
-    """Return a match's own attempts, and failures of its series as a whole."""
-    rows = session.exec(LEDGER, params={"match": match_id, "series": series_id}).all()
-    machines = machine_numbers(session, {row.worker for row in rows})
-    return tuple(
-        from_row(
-            AttemptView,
-            row,
-            machine=machines.get(row.worker),
-            detail=told(row.cause, row.detail),
-            seat=row.evidence.get("seat"),
-            evidence=told_evidence(row.evidence),
-        )
-        for row in rows
-    )
-
-
 LEDGER = (
     select(Attempt)
     .where(
@@ -300,6 +282,7 @@ LEDGER = (
     .order_by(col(Attempt.id))
     .limit(MOST_ATTEMPTS)
 )
+"""A match's own attempts, and failures of its series as a whole."""
 
 
 def transcript_of(session: Session, match_id: int, viewer: Person | None = None) -> str:
