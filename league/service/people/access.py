@@ -61,6 +61,7 @@ class Access:
 
     person: Person
     token_id: int
+    began_at: datetime
     stale: bool
 
 
@@ -123,7 +124,7 @@ def look_up(session: Session, secret: str, kind: TokenKind) -> Access:
     if token.expires_at <= at:
         raise BadToken(f"this one expired at {token.expires_at.isoformat(timespec='seconds')}")
     stale = token.last_used_at is None or at - token.last_used_at >= USE_NOTED
-    return Access(Person.of(user, token.scope), token.id, stale)
+    return Access(Person.of(user, token.scope), token.id, token.created_at, stale)
 
 
 OWNED = (
@@ -131,15 +132,6 @@ OWNED = (
     .join(User, col(User.id) == Token.user_id)
     .where(col(Token.sha256) == bindparam("sha256"), col(Token.kind) == bindparam("kind"))
 )
-
-
-def session_began_at(session: Session, secret: str) -> datetime:
-    """Return when the session of a signed-in browser began. Raises BadToken."""
-    mine = (Token.sha256 == digest(secret), Token.kind == TokenKind.SESSION)
-    began_at = session.exec(select(Token.created_at).where(*mine)).first()
-    if began_at is None:
-        raise BadToken("this one is unknown")
-    return began_at
 
 
 def note_use(session: Session, token_id: int) -> None:

@@ -94,27 +94,20 @@ class PublicVersion:
 def parts_of(session: Session, bot_ids: Sequence[int]) -> dict[int, list[Part]]:
     """Return the seasons of each of these bots, the newest first."""
     parts: dict[int, list[Part]] = {bot_id: [] for bot_id in bot_ids}
-    for row in session.connection().execute(PARTS, {"bots": list(bot_ids)}):
-        parts[row.bot_id].append(Part(*row[1:-1], row.unrated_games > 0 and row.state in ON_LADDER))
-    return parts
-
-
-PARTS = (
-    sqlalchemy.select(
-        col(Entry.bot_id),
-        col(Season.id),
-        col(Season.name),
-        col(Season.state),
-        HAS_RESULTS,
-        col(Entry.division),
-        col(BotVersion.number),
-        col(Season.unrated_games),
+    season = (Entry.bot_id, Season.id, Season.name, Season.state)
+    in_it = (Entry.division, BotVersion.number, Season.unrated_games)
+    statement = (
+        sqlalchemy.select(*map(col, season), HAS_RESULTS, *map(col, in_it))
+        .join_from(Entry, Season, col(Season.id) == Entry.season_id)
+        .join(BotVersion, col(BotVersion.id) == Entry.version_id)
+        .where(col(Entry.bot_id).in_(bot_ids))
+        .order_by(col(Season.id).desc())
     )
-    .join_from(Entry, Season, col(Season.id) == Entry.season_id)
-    .join(BotVersion, col(BotVersion.id) == Entry.version_id)
-    .where(col(Entry.bot_id).in_(bindparam("bots", expanding=True)))
-    .order_by(col(Season.id).desc())
-)
+    rows: Any = session.connection().execute(statement)
+    for row in rows:
+        values = (*row[1:-1], row.unrated_games > 0 and row.state in ON_LADDER)
+        parts[row.bot_id].append(Part(*values))
+    return parts
 
 
 def opponents(session: Session, season_id: int, bot_id: int) -> list[Opponent]:
@@ -210,25 +203,22 @@ def public_versions(session: Session, bot_id: int) -> list[PublicVersion]:
     return [PublicVersion(*row) for row in session.connection().execute(newest)]
 
 
-def author_bots(session: Session, name: str) -> tuple[str, list[BotInfo]]:
-    """Return an author's name in its own spelling, and the bots that are not retired. Raises NotFound."""
+def author_bots(session: Session, name: str) -> tuple[str, list[BotInfo], list[tuple[int, str]]]:
+    """Return an author's name in its own spelling, the bots that are not retired, and the ids and names of the teams
+    that the author has joined. Raises NotFound.
+    """
     author = user_named(session, name)
     if author is None:
         raise NotFound("author", name)
-    return author.name, infos(session, and_(col(Bot.owner_id) == author.id, col(Bot.retired_at).is_(None)))
+    teams = select(Team.id, Team.name).join(TeamMember, col(TeamMember.team_id) == Team.id)
+    joined = teams.where(TeamMember.user_id == author.id, col(TeamMember.joined_at).is_not(None))
+    bots = infos(session, and_(col(Bot.owner_id) == author.id, col(Bot.retired_at).is_(None)))
+    return author.name, bots, list(session.exec(joined.order_by(Team.name_key)))
 
 
 def team_bots(session: Session, team_id: int) -> list[BotInfo]:
     """Return a team's bots that are not retired."""
     return infos(session, and_(col(Bot.team_id) == team_id, col(Bot.retired_at).is_(None)))
-
-
-def teams_of_author(session: Session, name: str) -> list[tuple[int, str]]:
-    """Return the ids and names of the teams that a person has joined."""
-    teams = select(Team.id, Team.name).join(TeamMember, col(TeamMember.team_id) == Team.id)
-    teams = teams.join(User, col(User.id) == TeamMember.user_id)
-    joined = teams.where(User.name_key == name.lower(), col(TeamMember.joined_at).is_not(None))
-    return list(session.exec(joined.order_by(Team.name_key)))
 
 
 @dataclass(frozen=True, slots=True)

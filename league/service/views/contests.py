@@ -24,8 +24,8 @@ from deadheat.league.ratings import RatingConfig, performances
 from deadheat.league.ratings.table import NORMAL_95
 from deadheat.league.records import contests as records
 from deadheat.league.records import from_row
+from deadheat.league.records.contests import Course, EvaluationPairing, EvaluationStanding
 from deadheat.league.records.entries import PanelOpponent
-from deadheat.league.records.evaluations import Course, EvaluationPairing, EvaluationStanding
 from deadheat.league.service.contests.life import matches_of, numbered, running
 from deadheat.league.service.duels.counting import duel_of, matchups
 from deadheat.league.service.duels.panels import log_of_scores, played_first, runs
@@ -63,7 +63,6 @@ from deadheat.league.tables import (
     Series,
     Team,
     User,
-    UtcDateTime,
 )
 from deadheat.league.timetable import timetable
 from deadheat.league.words import Outcome
@@ -204,7 +203,9 @@ def _waits(session: Session, row: Any, met: Sequence[Meeting]) -> str:
         return "" if first_one else _("Another version of the bot plays the panel first.")
     if row.state is not ContestState.RUNNING or row.kind is not ContestKind.REQUEST:
         return ""
-    theirs = session.exec(OPEN_OF, params={"meetings": [meeting.id for meeting in met]}).first()
+    open_ones = select(Series).where(col(Series.meeting_id).in_([meeting.id for meeting in met]))
+    open_ones = open_ones.where(col(Series.state).in_(UNFINISHED))
+    theirs = session.exec(open_ones.order_by(col(Series.state).desc(), col(Series.queued_at))).first()
     if theirs is not None and theirs.state is JobState.RUNNING:
         return ""
     if stop := stopped(session):
@@ -216,22 +217,15 @@ def _waits(session: Session, row: Any, met: Sequence[Meeting]) -> str:
             number = first.public_id
             return _("It waits until challenge %(number)s is over, which was asked for earlier.", number=number)
         return _("Its next matches are planned in a moment.")
-    place, before = _("It is next in line for a slot."), session.exec(BEFORE, params={"at": theirs.queued_at}).one()
-    if before:
+    asked_for = (Series.state == JobState.QUEUED, Series.precedence == Precedence.ASKED)
+    earlier = select(func.count()).where(*asked_for, Series.queued_at < theirs.queued_at)
+    place = _("It is next in line for a slot.")
+    if before := session.exec(earlier).one():
         place = _("It waits for a slot, behind %(before)s.", before=counted(before, "unrated series", "unrated series"))
     return f"{place} " + _(
         "Rated matches go first, but one slot in %(share)s is kept for unrated ones once they have waited a minute.",
         share=ASKED_SHARE,
     )
-
-
-OPEN_OF = (
-    select(Series)
-    .where(col(Series.meeting_id).in_(bindparam("meetings", expanding=True)), col(Series.state).in_(UNFINISHED))
-    .order_by(col(Series.state).desc(), col(Series.queued_at))
-)
-_ASKED_FOR = (col(Series.state) == JobState.QUEUED, col(Series.precedence) == Precedence.ASKED)
-BEFORE = select(func.count()).where(*_ASKED_FOR, col(Series.queued_at) < bindparam("at", type_=UtcDateTime))
 
 
 def coming(session: Session, season_id: int) -> list[tuple[str, datetime]]:
@@ -450,7 +444,14 @@ def opponents_of(
     duels = matchups(session, col(Contest.id).in_(contest_ids))
     ids = [matchup.meeting.id for matchup in duels]
     of = {version.version_id: version for version in versions}
-    faults = {(duel, version): count for duel, version, count in session.exec(FAULTS, params={"duels": ids})}
+    failed: Any = (
+        select(Series.meeting_id, Participant.version_id, func.count())
+        .join(Match, col(Match.series_id) == Series.id)
+        .join(Participant, col(Participant.match_id) == Match.id)
+        .where(col(Series.meeting_id).in_(ids), col(Participant.fault).is_not(None))
+        .group_by(col(Series.meeting_id), col(Participant.version_id))
+    )
+    faults = {(duel, version): count for duel, version, count in session.exec(failed)}
     matches = matches_of(session, ids)
     among = Counter(matchup.contest.id for matchup in duels)
     opponents: dict[int, list[PanelOpponent]] = defaultdict(list)
@@ -471,13 +472,3 @@ def opponents_of(
         )
         opponents[matchup.contest.id].append(opponent)
     return opponents
-
-
-_DUELS: Any = bindparam("duels", expanding=True)
-FAULTS: Any = (
-    select(Series.meeting_id, Participant.version_id, func.count())
-    .join(Match, col(Match.series_id) == Series.id)
-    .join(Participant, col(Participant.match_id) == Match.id)
-    .where(col(Series.meeting_id).in_(_DUELS), col(Participant.fault).is_not(None))
-    .group_by(col(Series.meeting_id), col(Participant.version_id))
-)

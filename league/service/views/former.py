@@ -6,8 +6,8 @@ from sqlmodel import Session, col, func, select
 
 from deadheat.league.records import contests as records
 from deadheat.league.records import from_row
+from deadheat.league.records.contests import Evaluation, EvaluationDetail, EvaluationPairing
 from deadheat.league.records.entries import AskedChallenge, Challenge, PanelResult
-from deadheat.league.records.evaluations import Evaluation, EvaluationDetail, EvaluationPairing
 from deadheat.league.service.bots.bots import own_bot
 from deadheat.league.service.evaluations.beginning import existing_evaluation
 from deadheat.league.service.ground.lookups import existing_entry
