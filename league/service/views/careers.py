@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 import sqlalchemy
-from sqlalchemy import and_, bindparam, case
+from sqlalchemy import ColumnElement, and_, bindparam, case
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
@@ -150,7 +150,20 @@ def _met(season_id: int) -> Any:
 
 def failures(session: Session, season_id: int, bot_id: int) -> list[Failure]:
     """Return the matches that a bot lost by its own fault, the newest first."""
-    rows = session.connection().execute(FAILURES, {"season": season_id, "bot": bot_id}).all()
+    failed = (
+        sqlalchemy.select(
+            col(Match.id),
+            col(BotVersion.number),
+            *(getattr(Participant, name) for name in ("fault", "fault_command", "fault_elapsed_ms", "fault_why")),
+            *(getattr(Match, name) for name in ("finished_at", *FOR_WITHHOLDING)),
+        )
+        .join_from(Participant, Match, col(Match.id) == Participant.match_id)
+        .join(BotVersion, col(BotVersion.id) == Participant.version_id)
+        .where(*_failed(season_id, bot_id))
+        .order_by(col(Participant.match_id).desc())
+        .limit(MAX_FAULTS)
+    )
+    rows = session.connection().execute(failed).all()
     untold = withheld(session, rows)
     return [
         Failure(match_id, number, fault, command or "", elapsed_ms, "" if match_id in untold else why or "", at)
@@ -158,38 +171,22 @@ def failures(session: Session, season_id: int, bot_id: int) -> list[Failure]:
     ]
 
 
-_FAILED = (
-    col(Participant.bot_id) == bindparam("bot"),
-    col(Participant.fault).is_not(None),
-    col(Match.season_id) == bindparam("season"),
-    PLANNED,
-)
-FAILURES = (
-    sqlalchemy.select(
-        col(Match.id),
-        col(BotVersion.number),
-        *(getattr(Participant, name) for name in ("fault", "fault_command", "fault_elapsed_ms", "fault_why")),
-        *(getattr(Match, name) for name in ("finished_at", *FOR_WITHHOLDING)),
-    )
-    .join_from(Participant, Match, col(Match.id) == Participant.match_id)
-    .join(BotVersion, col(BotVersion.id) == Participant.version_id)
-    .where(*_FAILED)
-    .order_by(col(Participant.match_id).desc())
-    .limit(MAX_FAULTS)
-)
+def _failed(season_id: int, bot_id: int) -> tuple[ColumnElement[bool], ...]:
+    lost = (col(Participant.bot_id) == bot_id, col(Participant.fault).is_not(None))
+    return (*lost, col(Match.season_id) == season_id, PLANNED)
 
 
 def failure_counts(session: Session, season_id: int, bot_id: int) -> dict[tuple[int, Fault], int]:
     """Count a bot's faults by version and cause, over all its matches in the season."""
-    counts = (
+    by_version = (
         select(BotVersion.number, Participant.fault, func.count())
         .join_from(Participant, Match, col(Match.id) == Participant.match_id)
         .join(BotVersion, col(BotVersion.id) == Participant.version_id)
-        .where(*_FAILED)
+        .where(*_failed(season_id, bot_id))
         .group_by(col(BotVersion.number), col(Participant.fault))
     )
     by_fault = {}
-    for number, fault, count in session.exec(counts, params={"season": season_id, "bot": bot_id}):
+    for number, fault, count in session.exec(by_version):
         assert fault is not None, "asked for"
         by_fault[number, Fault(fault)] = count
     return by_fault

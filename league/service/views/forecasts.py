@@ -97,8 +97,7 @@ def forecast(session: Session, season: Season, bots: int | None = None) -> Forec
     finals = [] if season.finals_done_at or field < 2 else _finals(season, fields)
     done_at = _finals_done(session, season, machines, finals)
     panel = len(season.panel or ())
-    shortcomings = _shortcomings(session, season, field)
-    overruns = _overruns(season, ladder_done, done_at, until)
+    late = _late(season, ladder_done, done_at, until)
     matches = [matches_of_each(season, line.matches) for line in timetable(season.evaluations)]
     return Forecast(
         season_id=season.id,
@@ -117,7 +116,7 @@ def forecast(session: Session, season: Season, bots: int | None = None) -> Forec
         evaluations=coming,
         finals_matches=sum(work.all_matches for works in finals for work in works),
         finals_done_at=done_at,
-        warnings=[*shortcomings, *warnings(coming, until), *overruns],
+        warnings=[*_unknowns(session, season, field), *warnings(coming, until), *late],
     )
 
 
@@ -251,7 +250,7 @@ def _count(session: Session, season: Season, purpose: Purpose, *states: MatchSta
 # What is wrong ------------------------------------------------------------------------------------------------------
 
 
-def _shortcomings(session: Session, season: Season, field: int) -> Iterator[str]:
+def _unknowns(session: Session, season: Season, field: int) -> Iterator[str]:
     if not season.state.goes_on or not (season.evaluations or season.finals is not FinalsFormat.NONE):
         return
     if not judging_slots(session):
@@ -268,9 +267,7 @@ def _shortcomings(session: Session, season: Season, field: int) -> Iterator[str]
         ) % {"n": others}
 
 
-def _overruns(
-    season: Season, ladder: datetime | None, finals: datetime | None, until: datetime | None
-) -> Iterator[str]:
+def _late(season: Season, ladder: datetime | None, finals: datetime | None, until: datetime | None) -> Iterator[str]:
     if ladder is not None and until is not None and ladder > until:
         yield _("The ladder will take until %(at)s, and is cut off at %(until)s.", at=stamp(ladder), until=stamp(until))
     if finals is not None and season.closes_at is not None and finals > season.closes_at:

@@ -296,22 +296,18 @@ def _count(session: Session, newest: Sample, since: int) -> None:
             continue
         place = min(bisect_right(minutes, ended_at), len(rows) - 1)
         ran = counted.get((place, number)) or Ran(*rows[place].machines.get(number, (0, 0)))
-        counted[place, number] = _with(ran, cause, evidence, replies or 0)
+        if cause != Cause.PLAYED:
+            counted[place, number] = replace(ran, voids=ran.voids + 1)
+            continue
+        counted[place, number] = replace(
+            ran,
+            matches=ran.matches + 1,
+            stolen_seconds=ran.stolen_seconds + evidence.get("stolen_ns", 0) / NS_PER_S,
+            saved=ran.saved + evidence.get("past_deadline", 0),
+            replies=ran.replies + (replies or 0),
+        )
     for (place, number), ran in counted.items():
         rows[place].machines = {**rows[place].machines, number: _stored(ran)}
-
-
-def _with(ran: Ran, cause: str, evidence: Mapping[str, Any], replies: int) -> Ran:
-    """Return the sample with one more attempt."""
-    if cause != Cause.PLAYED:
-        return replace(ran, voids=ran.voids + 1)
-    return replace(
-        ran,
-        matches=ran.matches + 1,
-        stolen_seconds=ran.stolen_seconds + evidence.get("stolen_ns", 0) / NS_PER_S,
-        saved=ran.saved + evidence.get("past_deadline", 0),
-        replies=ran.replies + replies,
-    )
 
 
 def _stored(ran: Ran) -> list[float]:
