@@ -12,7 +12,6 @@ from deadheat.engine.core import (
     FOUND_BY_RULES,
     MAX_LINE_BYTES,
     READY_LIMIT_NS,
-    Event,
     Fault,
     Game,
     Message,
@@ -211,20 +210,16 @@ def _check_step(step: Step, commands: Sequence[str], seats: int, number: int) ->
             known = ", ".join(commands)
             raise NotConforming(f"{where} the prompt {message.command!r} is none of its commands: {known}")
     for event in step.events:
-        _check_event(event, seats, where)
-
-
-def _check_event(event: Event, seats: int, where: str) -> None:
-    try:
-        again = json.loads(json.dumps(event))
-    except (TypeError, ValueError):
-        again = None
-    if again != event or not isinstance(event.get("type"), str):
-        cure = "use lists instead of tuples, and only texts as keys"
-        raise NotConforming(f"{where} the event {event!r} is not JSON with a type: {cure}")
-    owned = type(event.get("seat")) is int and event["seat"] in range(seats)
-    if event.get("private", False) not in (True, False) or (event.get("private") and not owned):
-        raise NotConforming(f"{where} the event {event!r} is private and does not say whose: it needs a seat")
+        try:
+            again = json.loads(json.dumps(event))
+        except (TypeError, ValueError):
+            again = None
+        if again != event or not isinstance(event.get("type"), str):
+            cure = "use lists instead of tuples, and only texts as keys"
+            raise NotConforming(f"{where} the event {event!r} is not JSON with a type: {cure}")
+        owned = type(event.get("seat")) is int and event["seat"] in range(seats)
+        if event.get("private", False) not in (True, False) or (event.get("private") and not owned):
+            raise NotConforming(f"{where} the event {event!r} is private and does not say whose: it needs a seat")
 
 
 def check_result(match: Match, faults: Mapping[Seat, Fault | None]) -> None:

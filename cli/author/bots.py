@@ -9,7 +9,7 @@ import typer
 from rich.console import RenderableType
 
 from deadheat.cli.console import USAGE, command, fail, harmless, number_in
-from deadheat.cli.output import Column, Columns, Output, as_object, commands, listed, table, tabled
+from deadheat.cli.output import Column, Columns, Output, as_object, commands, listed, tabled
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import Most, asks
 from deadheat.engine.figures import counted, seat_number
@@ -367,8 +367,4 @@ def inbox(
     notices = list(client.inbox(unread=unread, limit=limit))
     if read and notices:
         client.mark_read(notices[0].id)
-
-    def text() -> Iterator[RenderableType]:
-        yield table(notices, COLUMNS) if notices else "There is nothing new." if unread else "There is nothing yet."
-
-    return Output(notices, text())
+    return tabled(notices, COLUMNS, "There is nothing new." if unread else "There is nothing yet.")

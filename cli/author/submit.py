@@ -82,8 +82,12 @@ def submit(
         fail(f"you are not logged in at {client.server}: `{login}`, or without --sign-up if you have an account")
     watched = season or (_season_of(client, game, name) if wait else 0)
     filename, content = read_bot(bot)
-    if season:
-        _must_take(client, season, game)
+    if season:  # it must be able to take the bot, or this would be built in vain
+        entered = client.season(season)
+        if entered.game != game:
+            fail(f"season {season} is of {entered.game}, not of {game}", USAGE)
+        if entered.state not in ENTERABLE:
+            fail(f"season {season} is {entered.state}: bots enter it only while it is {' or '.join(ENTERABLE)}")
     if gate is not None:
         client.me()
         _must_pass(gate, game, bot, sandbox)
@@ -110,15 +114,6 @@ def _season_of(client: Client, game: str, name: str) -> int:
         there = f"{name} is in seasons {', '.join(map(str, seasons))}" if seasons else f"{name} is in none"
         fail(f"--wait waits for matches in a season, and {there}; choose one with --season", USAGE)
     return seasons[0]
-
-
-def _must_take(client: Client, number: int, game: str) -> None:
-    """End the command before anything is built in vain, if a season cannot take a bot of this game."""
-    season = client.season(number)
-    if season.game != game:
-        fail(f"season {number} is of {season.game}, not of {game}", USAGE)
-    if season.state not in ENTERABLE:
-        fail(f"season {number} is {season.state}: bots enter it only while it is {' or '.join(ENTERABLE)}")
 
 
 def _must_pass(gate: Path, game: str, bot: Path, sandbox: Backend) -> None:
