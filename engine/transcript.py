@@ -182,7 +182,7 @@ def decode(data: bytes) -> Transcript:
             seats=_whole(header["seats"]),
             seed=seed,
             exchanges=tuple(_decode_exchange(item) for item in objects[1:-1]),
-            result=decode_result(objects[-1]),
+            result=_decode_result(objects[-1]),
             about=_object(header["about"]),
             attempt=_attempt(header["attempt"]) if version > OLDEST_VERSION else 1,
             variant={name: _whole(value) for name, value in _object(header.get("variant", {})).items()},
@@ -208,7 +208,7 @@ def encode_result(result: Result) -> dict[str, Any]:
     return {"ranks": list(result.ranks), "points": points, "faults": faults}
 
 
-def decode_result(item: Mapping[str, Any]) -> Result:
+def _decode_result(item: Mapping[str, Any]) -> Result:
     """Decode what `encode_result` wrote; raises KeyError, TypeError, ValueError or AttributeError on anything else."""
     points = None if item["points"] is None else tuple(_decode_points(value) for value in item["points"])
     faults = {int(seat): Fault(fault) for seat, fault in item["faults"].items()}

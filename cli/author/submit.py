@@ -91,7 +91,7 @@ def submit(
     if gate is not None:
         client.me()
         _must_pass(gate, game, bot, sandbox)
-    visit = Submission(client, game, name, quiet=as_json)
+    visit = _Submission(client, game, name, quiet=as_json)
     visit.upload(filename, content, season)
     if wait is not False:
         visit.follow_build(Patience(timeout, f"version {visit.version.number} is not built"), log=bool(wait))
@@ -127,7 +127,7 @@ def _must_pass(gate: Path, game: str, bot: Path, sandbox: Backend) -> None:
 
 
 @dataclass
-class Submission:
+class _Submission:
     """One upload and its progress. Sentences go to stdout, logs and progress to stderr."""
 
     client: Client
