@@ -168,7 +168,9 @@ def decode(data: bytes) -> Transcript:
         raise BadTranscript("cut short: a transcript ends with a result line and a newline")
     try:
         objects = [json.loads(line) for line in lines[:-1]]
-        _check_chain(lines[:-1], objects)
+        for number in range(1, len(objects)):
+            if objects[number].get("prev") != hashlib.sha256(lines[number - 1]).hexdigest():
+                raise BadTranscript(f"line {number + 1} is not chained to line {number}: one of them was altered")
         header = objects[0]
         version = header["deadheat"]
         if type(version) is not int or not OLDEST_VERSION <= version <= FORMAT_VERSION:
@@ -343,9 +345,3 @@ def _object(value: object) -> dict[str, object]:
     if not isinstance(value, dict):
         raise TypeError(f"{type(value).__name__} instead of an object")
     return value
-
-
-def _check_chain(lines: list[bytes], objects: list[Any]) -> None:
-    for number in range(1, len(lines)):
-        if objects[number].get("prev") != hashlib.sha256(lines[number - 1]).hexdigest():
-            raise BadTranscript(f"line {number + 1} is not chained to line {number}: one of them was altered")

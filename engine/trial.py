@@ -224,7 +224,7 @@ def _check_step(step: Step, commands: Sequence[str], seats: int, number: int) ->
 
 def check_result(match: Match, faults: Mapping[Seat, Fault | None]) -> None:
     """Raise NotConforming unless the result fits. `faults` were injected; None: a malformed or illegal line."""
-    result, seats = match.result, range(match.seats)
+    result = match.result
     assert result is not None
     if result.faults.keys() != faults.keys():
         events = [dict(event) for step in match.steps for event in step.events if event["type"] == "fault"]
@@ -244,14 +244,11 @@ def check_result(match: Match, faults: Mapping[Seat, Fault | None]) -> None:
     points = result.points
     if points is not None and (len(points) != match.seats or any(type(p) not in (int, Fraction) for p in points)):
         raise NotConforming(f"the points {points} are not an int or a Fraction for each seat")
-    _check_farewell(match.steps[-1].messages, [seat for seat in seats if seat not in faults])
-
-
-def _check_farewell(messages: Sequence[Message], seats: Sequence[Seat]) -> None:
-    farewell = [Message(seat, "FINISH") for seat in seats]
+    messages, left = list(match.steps[-1].messages), [seat for seat in range(match.seats) if seat not in faults]
+    farewell = [Message(seat, "FINISH") for seat in left]
     notices = messages[: len(messages) - len(farewell)]
-    if list(messages[len(notices) :]) != farewell or any(m.limit_ns is not None or m.line == "FINISH" for m in notices):
-        raise NotConforming(f"its last step does not end with FINISH to seats {list(seats)}, but is {list(messages)}")
+    if messages[len(notices) :] != farewell or any(m.limit_ns is not None or m.line == "FINISH" for m in notices):
+        raise NotConforming(f"its last step does not end with FINISH to seats {left}, but is {messages}")
 
 
 def check_replay(game: Game, match: Match) -> None:

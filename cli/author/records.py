@@ -31,13 +31,13 @@ def audit(
     """Show the public log of decisions and their reasons, or check that nothing was changed."""
     if check:
         return _checked(client.audit(oldest_first=True), head)
-    return listed(client.audit(subject, limit=AUDIT_LINES), _audit_line, "No record.")
 
+    def line(record: AuditRecord) -> str:
+        with doubting():
+            data = ", ".join(f"{key}: {value}" for key, value in json.loads(record.data).items() if value != "")
+        return f"{record.at[:19]} {record.actor}: {record.action} {record.subject}  {data}"
 
-def _audit_line(record: AuditRecord) -> str:
-    with doubting():
-        data = ", ".join(f"{key}: {value}" for key, value in json.loads(record.data).items() if value != "")
-    return f"{record.at[:19]} {record.actor}: {record.action} {record.subject}  {data}"
+    return listed(client.audit(subject, limit=AUDIT_LINES), line, "No record.")
 
 
 def _checked(records: Iterator[AuditRecord], head: str) -> Output:

@@ -144,22 +144,22 @@ def appeals(
     every: Annotated[bool, typer.Option("--all", help="Appeals in any state.")] = False,
 ) -> Output:
     """List appeals with the results of re-simulating their matches."""
+
+    def lines(item: Appeal) -> Iterator[RenderableType]:
+        findings = item.findings
+        facts = [Text.assemble(REPLAYS[findings["verified"]])]
+        facts += [harmless(f"{fault['bot']} {fault['fault']} at {fault['command']}") for fault in findings["faults"]]
+        if voids := sum(attempt["cause"] != "played" for attempt in findings["attempts"]):
+            facts.append(Text(f"{counted(voids, 'attempt')} void"))
+        head = harmless(f"Appeal {item.id}, {item.state}: match {item.match_id}, by {item.bot}", "bold")
+        yield Text.assemble(head, " (", Text(", ").join(facts), ")")
+        yield quoted(item.text)
+        if item.ruling:
+            yield "  The ruling:"
+            yield quoted(item.ruling)
+
     filed = client.appeals(season=season, state="" if every or state is None else state.value)
-    return listed(filed, _appeal_lines, "No appeal.")
-
-
-def _appeal_lines(item: Appeal) -> Iterator[RenderableType]:
-    findings = item.findings
-    facts = [Text.assemble(REPLAYS[findings["verified"]])]
-    facts += [harmless(f"{fault['bot']} {fault['fault']} at {fault['command']}") for fault in findings["faults"]]
-    if voids := sum(attempt["cause"] != "played" for attempt in findings["attempts"]):
-        facts.append(Text(f"{counted(voids, 'attempt')} void"))
-    head = harmless(f"Appeal {item.id}, {item.state}: match {item.match_id}, by {item.bot}", "bold")
-    yield Text.assemble(head, " (", Text(", ").join(facts), ")")
-    yield quoted(item.text)
-    if item.ruling:
-        yield "  The ruling:"
-        yield quoted(item.ruling)
+    return listed(filed, lines, "No appeal.")
 
 
 @asked()

@@ -30,9 +30,8 @@ from deadheat.cli.tournament.records import (
 from deadheat.cli.tournament.standings import Standings, standings_of
 from deadheat.engine import figures
 from deadheat.engine.core import NS_PER_MS, NS_PER_S
-from deadheat.engine.figures import counted, visible
+from deadheat.engine.figures import bars, counted, interval, visible
 from deadheat.engine.games import GAMES
-from deadheat.engine.intervals import bars, interval
 from deadheat.engine.transcript import BadTranscript
 from deadheat.league.ratings import Rating, RatingTable
 from deadheat.league.ratings.table import NORMAL_95
