@@ -51,16 +51,16 @@ PANELS = {
     "Results": {
         "watch": "server.follow:watch",
         "matches": "author.matches:matches",
-        "leaderboard": "author.leaderboard:leaderboard",
-        "timeouts": "author.leaderboard:timeouts",
+        "leaderboard": "author.results:leaderboard",
+        "timeouts": "author.results:timeouts",
         "download": "author.matches:download",
-        "export": "author.records:export",
-        "audit": "author.records:audit",
+        "export": "author.results:export",
+        "audit": "author.results:audit",
     },
     "For organisers": {
         "season": "organiser.season:group",
         "organise": "organiser.rulings:group",
-        "workers": "operator.workers:workers",
+        "workers": "organiser.rulings:workers",
     },
     "Running a server": {
         "serve": "operator.deployment:serve",

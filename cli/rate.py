@@ -18,7 +18,7 @@ import typer
 from pydantic import TypeAdapter
 from rich.console import RenderableType
 
-from deadheat.cli.author.leaderboard import standings_table
+from deadheat.cli.author.results import standings_table
 from deadheat.cli.console import USAGE, cannot, fail, short
 from deadheat.cli.output import Column, Columns, Output, places, says, table
 from deadheat.cli.server.api_client import Client, doubting
