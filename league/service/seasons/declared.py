@@ -16,7 +16,6 @@ from typing import Any
 
 from sqlmodel import Session, col, select
 
-from deadheat.engine.figures import counted
 from deadheat.engine.games import GAMES
 from deadheat.engine.language import N_, _
 from deadheat.league import season_file
@@ -328,7 +327,7 @@ def _evaluation_dates(lines: Sequence[DeclaredEvaluation], at: datetime) -> list
     for line in lines:
         label = _("Evaluation %(name)s", name=line.name)
         if line.every_minutes is not None:
-            label += _(", then every %(time)s", time=counted(line.every_minutes, "minute"))
+            label += _(", then every %(time)s", time=line.interval)
         dates.append(DeclaredDate(EVALUATIONS, label, line.next_due(at), N_("all times have passed")))
     return sorted(dates, key=lambda date: (date.at is None, date.at or at))
 
