@@ -4,11 +4,14 @@ describes every error as a problem document.
 
 import json
 import re
+import tomllib
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from functools import cache
 from http import HTTPStatus
 from importlib import import_module
 from itertools import chain
+from pathlib import Path
 from pkgutil import walk_packages
 from typing import Any
 
@@ -62,8 +65,13 @@ def _document(app: FastAPI) -> dict[str, Any]:
     schemas["Problem"] = Problem.model_json_schema()
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
+    for name, schema in schemas.items():
+        for field, about in schema.get("properties", {}).items():
+            about["description"] = about.get("description") or meaning(field, name)
     for path, operations in document["paths"].items():
         for operation in operations.values():
+            for parameter in operation.get("parameters", ()):
+                parameter["description"] = parameter.get("description") or meaning(parameter["name"], "parameter")
             if not path.startswith(FREE):
                 operation["responses"].setdefault("429", {"description": OVER})
             if "application/json" in operation.get("requestBody", {}).get("content", {}):
@@ -73,6 +81,19 @@ def _document(app: FastAPI) -> dict[str, Any]:
                     response["content"] = {PROBLEM: {"schema": {"$ref": _REF}}}
                     response["description"] = response.get("description") or HTTPStatus(int(status)).phrase
     return document
+
+
+def meaning(field: str, shape: str) -> str:
+    """Return what a field of a shape, or a `parameter`, means that is not described where it is declared.
+    Raises KeyError.
+    """
+    return meanings().get(shape, {}).get(field) or meanings()[field]
+
+
+@cache
+def meanings() -> dict[str, Any]:
+    """Return the sentences of `api/fields.toml`."""
+    return tomllib.loads(Path(__file__).with_name("fields.toml").read_text("utf-8"))
 
 
 DESCRIPTION = """

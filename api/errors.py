@@ -200,7 +200,7 @@ async def _invalid_request(request: Request, error: Exception) -> Response:
             text = f"The body is not JSON, from character {where} on: {reason}."
             return problem(request, 400, "malformed-json", text)
     listed = [
-        {"where": _where(complaint["loc"]), "what": complaint["msg"]} for complaint in complaints[:MAX_COMPLAINTS]
+        {"where": _where(complaint["loc"]), "what": plainly(complaint)} for complaint in complaints[:MAX_COMPLAINTS]
     ]
     detail = " ".join(f"{_field(complaint['loc'])}: {plainly(complaint).rstrip('.')}." for complaint in complaints[:3])
     return problem(request, 422, "invalid", detail, {"errors": listed})

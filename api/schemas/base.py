@@ -221,9 +221,9 @@ def _kinds(annotation: Any) -> frozenset[type]:
 class Problem(BaseModel):
     """RFC 9457. Further members depend on `code`."""
 
-    type: str = Field(examples=["urn:deadheat:problem:not-found"])
-    title: str = Field(examples=["Not Found"])
-    status: int = Field(examples=[404])
-    detail: str = Field(examples=["There is no season '7'."])
-    instance: str = Field(examples=["/v1/seasons/7"])
-    code: str = Field(examples=["not-found"])
+    type: str = Field(description="A URN that ends in `code`.", examples=["urn:deadheat:problem:not-found"])
+    title: str = Field(description="The status in words.", examples=["Not Found"])
+    status: int = Field(description="The HTTP status.", examples=[404])
+    detail: str = Field(description="What was wrong, for people.", examples=["There is no season '7'."])
+    instance: str = Field(description="The path that was asked for.", examples=["/v1/seasons/7"])
+    code: str = Field(description="What was wrong, as a stable word.", examples=["not-found"])

@@ -1,9 +1,10 @@
 """The records that the league reports: one frozen class for each. Use cases build them, HTTP and pages show them, and
 the command line's client reads them.
 
-A field is described only where it is declared: `api` uses these classes as response models, so the descriptions enter
-the OpenAPI document. Only the standard library, pydantic, and enumerations of the engine and the league are imported
-here, because every command of the client loads these modules.
+A field is described where it is declared, or in `api/fields.toml` if its name means the same everywhere: `api` uses
+these classes as response models, so the descriptions enter the OpenAPI document. Only the standard library, pydantic,
+and enumerations of the engine and the league are imported here, because every command of the client loads these
+modules.
 """
 
 from collections.abc import Callable

@@ -16,6 +16,7 @@ import pytest
 from fastapi import Response
 from sqlalchemy.exc import OperationalError
 
+from deadheat.api.app import meanings
 from deadheat.api.edge.connections import capped
 from deadheat.api.routes import health
 from deadheat.engine.core import Fault, Result
@@ -246,12 +247,26 @@ def test_the_api_describes_itself(site: Site) -> None:
             assert answer["description"], (path, method, status)
             if 400 <= int(status) < 500:
                 assert list(answer["content"]) == [PROBLEM], (path, method, status)
+    all_is_described(document)
     form = document["paths"]["/v1/bots/{bot_id}/versions"]["post"]["requestBody"]["content"]
     assert list(form) == ["multipart/form-data"]
     needs_a_token(site, document)
     fields = document["components"]["schemas"]["SignUp"]["properties"]
     body = {name: told["examples"][0] for name, told in fields.items() if "examples" in told}
     site.ok(201, site.client.post("/v1/users", json=body))
+
+
+def all_is_described(document: dict[str, Any]) -> None:
+    """Check that every field and parameter has a description, and that all of `meanings` are in use."""
+    schemas = document["components"]["schemas"].values()
+    fields = [field for schema in schemas for field in schema.get("properties", {}).items()]
+    fields += [(each["name"], each) for _, _, told in operations(document) for each in told.get("parameters", ())]
+    assert len(fields) > 1000
+    assert [name for name, about in fields if not about.get("description")] == []
+    shown = {about["description"] for _, about in fields}
+    groups = [told for told in meanings().values() if isinstance(told, dict)]
+    for sentences in (meanings(), *groups):
+        assert [name for name, told in sentences.items() if isinstance(told, str) and told not in shown] == []
 
 
 def needs_a_token(site: Site, document: dict[str, Any]) -> None:
