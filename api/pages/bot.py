@@ -14,7 +14,7 @@ from deadheat.api.pages.lists import courses
 from deadheat.api.pages.pictures import charts
 from deadheat.api.pages.render import everyones, render
 from deadheat.api.schemas import RowId
-from deadheat.engine.intervals import Bar, bars
+from deadheat.engine.figures import Bar, bars
 from deadheat.engine.language import N_, gettext
 from deadheat.league.errors import NotFound
 from deadheat.league.records.rankings import tally

@@ -20,7 +20,7 @@ from deadheat.api.pages.board import line
 from deadheat.api.pages.match import worth_watching
 from deadheat.api.pages.pictures.charts import trend
 from deadheat.api.pages.render import ROWS, everyones, render
-from deadheat.engine.intervals import bars
+from deadheat.engine.figures import bars
 from deadheat.engine.language import N_, gettext, language
 from deadheat.league.database import now
 from deadheat.league.records.contests import Contest, ContestDetail

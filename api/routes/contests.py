@@ -14,9 +14,8 @@ from deadheat.engine.language import _
 from deadheat.league.errors import BadSetting, WrongState
 from deadheat.league.pairing.duel import Duel
 from deadheat.league.pairing.formats import EvaluationFormat
-from deadheat.league.records.contests import Contest, ContestDetail
+from deadheat.league.records.contests import Contest, ContestDetail, Evaluation, EvaluationDetail, EvaluationPairing
 from deadheat.league.records.entries import AskedChallenge
-from deadheat.league.records.evaluations import Evaluation, EvaluationDetail, EvaluationPairing
 from deadheat.league.service.duels import requests
 from deadheat.league.service.evaluations.beginning import begin_now, cancel_evaluation, resume_evaluation
 from deadheat.league.service.views import contests as views

@@ -18,7 +18,6 @@ from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.service.views import voids
 from deadheat.league.service.views.matches import match_detail
 from deadheat.league.states import AppealState
-from deadheat.league.verification.review import review
 from deadheat.league.words import Remedy
 
 _SAYS_SOMETHING = r"\S"
@@ -177,7 +176,7 @@ def open_appeal(shared: Shared, asker: Asker, match_id: Id, body: AppealRequest)
     with shared.db.reading() as session:
         league_appeals.appealable(session, asker, match_id)
         detail, whole = (match_detail(session, match_id, asker, whole=yes) for yes in (False, True))
-    findings = review(shared.blobs, detail, whole)
+    findings = league_appeals.review(shared.blobs, detail, whole)
     return shared.change(league_appeals.open_appeal, asker, match_id, body.text, findings)
 
 

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urljoin
 import pytest
 
 from deadheat.api.pages.game import NAME
-from deadheat.api.pages.texts.markdown import MOVED, PAGES, PICTURES, neighbours, source
+from deadheat.api.pages.texts.markdown import MERGED, MOVED, PAGES, PICTURES, neighbours, source
 from deadheat.api.pages.texts.search import matching
 from deadheat.engine.games.folder import folders, web_address
 from deadheat.league.service.bots.bots import record_environment
@@ -131,7 +131,7 @@ def test_every_link_leads_to_a_page_and_its_fragment_to_a_part_of_it(played: Pla
     seen: dict[str, Links | None] = {}
     closed: set[str] = set()
     visited, wrong = Counter[str](), []
-    waiting = [("", "/"), *(("", f"/about/{name}") for name in MOVED)]
+    waiting = [("", "/"), *(("", f"/about/{name}") for name in MOVED), *(("", f"/docs/{name}") for name in MERGED)]
     while waiting:
         where, link = waiting.pop()
         address, _, fragment = urljoin(where, link).partition("#")
@@ -192,6 +192,12 @@ def test_pages_lead_to_their_neighbours_and_show_where_they_stand(site: Site) ->
 def test_a_former_guide_leads_to_the_page_that_took_its_place(site: Site) -> None:
     for name, successor in MOVED.items():
         answer = site.client.get(f"/about/{name}")
+        assert (answer.status_code, answer.headers["location"]) == (308, f"/docs/{successor}")
+
+
+def test_a_page_that_became_part_of_another_leads_there(site: Site) -> None:
+    for name, successor in MERGED.items():
+        answer = site.client.get(f"/docs/{name}")
         assert (answer.status_code, answer.headers["location"]) == (308, f"/docs/{successor}")
 
 

@@ -1,9 +1,6 @@
-"""A season at the desk: its page, with its settings, entries and list, the form for a new one, and its
-file.
-"""
+"""A season at the desk: its page, with its settings, entries and list; and the questions about a new one."""
 
 import re
-from datetime import timedelta
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -14,25 +11,37 @@ from starlette.exceptions import HTTPException
 
 from deadheat.api import schemas as base
 from deadheat.api.deps import Id, Number, Shared
-from deadheat.api.pages import forms
+from deadheat.api.pages.forms import (
+    Complaint,
+    NameForm,
+    Submitted,
+    Visit,
+    Visiting,
+    attempt,
+    checked,
+    posting,
+    private,
+    shows,
+)
 from deadheat.api.pages.organiser import season_form
+from deadheat.api.pages.organiser.presets import Answers, continued_file, preset_file, weekend
+from deadheat.api.pages.organiser.season_file import file_page
 from deadheat.api.pages.organiser.season_form import STATE, done, steps, to_season
 from deadheat.api.pages.render import game_title
 from deadheat.api.routes import rulings
 from deadheat.api.routes import seasons as api_seasons
 from deadheat.api.routes.entries import EntryChange, change_entry
-from deadheat.api.services import SITE
 from deadheat.engine.games import GAMES
 from deadheat.engine.language import _, gettext
 from deadheat.league.database import now
-from deadheat.league.errors import NotFound
-from deadheat.league.records.seasons import Declared
-from deadheat.league.season_file import MAX_CHARACTERS
+from deadheat.league.errors import NameTaken, NotFound
+from deadheat.league.season_file import PATHS
 from deadheat.league.service.bots.bots import bots_named
 from deadheat.league.service.course.states import set_season_state, unfinished
 from deadheat.league.service.seasons import entries as league_entries
 from deadheat.league.service.seasons.admission import invited_to_season
 from deadheat.league.service.seasons.declared import season_as_file, season_timetable
+from deadheat.league.service.seasons.entries import entries_named
 from deadheat.league.service.seasons.seasons import season_info, season_progress
 from deadheat.league.service.views.contests import of_season
 from deadheat.league.service.views.forecasts import season_forecast
@@ -84,9 +93,9 @@ FIRST = _Listed()
 
 def season_page(
     shared: Shared,
-    visit: forms.Visit,
+    visit: Visit,
     season_id: int,
-    complaint: forms.Complaint | None = None,
+    complaint: Complaint | None = None,
     listed: _Listed = FIRST,
     **_given: Any,
 ) -> Response:
@@ -94,9 +103,9 @@ def season_page(
     skip = (listed.page - 1) * ENTRIES
     with shared.db.reading() as session:
         info = season_info(session, season_id)
-        entries, count = league_entries.entries_named(session, season_id, listed.q, skip=skip, limit=ENTRIES)
+        entries, count = entries_named(session, season_id, listed.q, skip=skip, limit=ENTRIES)
         values: dict[str, Any] = {
-            "groups": season_form.groups(info, info.state),
+            "groups": season_form.groups(info),
             "first": skip + 1,
             "enterable": info.state in ENTERABLE,
             "on_ladder": info.state in ON_LADDER,
@@ -120,74 +129,81 @@ def season_page(
     divisions = [f"{each.name}, {each.size}" if each.size else each.name for each in info.divisions]
     values |= {"following": following, "divisions": "\n".join(divisions), "entries": entries, "found": count}
     pages = -(-count // ENTRIES)
-    return forms.private(
-        shared, "desk-season.html", visit, complaint, season=info, listed=listed, pages=pages, **values
-    )
+    return private(shared, "desk-season.html", visit, complaint, season=info, listed=listed, pages=pages, **values)
 
 
-@forms.shows(router, "/new")
-def _new_season(
-    shared: Shared,
-    visit: forms.Visiting,
-    previous: Number = None,
-    complaint: forms.Complaint | None = None,
-    posted: forms.Posted | None = None,
+@shows(router, "/new")
+def _questions(
+    shared: Shared, visit: Visiting, previous: Number = None, complaint: Complaint | None = None, **_given: Any
 ) -> Response:
-    """Show the form for a new season, which continues the season `previous`, if given."""
+    """Ask about a new season, which continues the season `previous`, if given."""
     visit.person.must_organise()
-    sent = posted.fields.get("previous_id", "") if posted else ""
-    if sent.isascii() and sent.isdigit() and len(sent) < 10:
-        previous = int(sent)
-    continued = None if previous is None else shared.read(season_info, previous)
+    with shared.db.reading() as session:
+        continued = None if previous is None else season_info(session, previous)
+        dates = weekend(now(session))
     games = [(game, game_title(game)) for game in sorted(GAMES)]
-    groups = season_form.groups(continued)
-    return forms.private(shared, "desk-new.html", visit, complaint, previous=continued, games=games, groups=groups)
+    return private(shared, "desk-new.html", visit, complaint, previous=continued, games=games, **dates)
 
 
 @router.post("")
-@forms.posting("season", _new_season)
-def create_season(shared: Shared, posted: forms.Submitted) -> Response:
-    body = forms.checked(api_seasons.SeasonRequest, season_form.read(posted.fields))
-    season = api_seasons.create_season(shared, posted.visit.person, body, Response())
-    return to_season(season.id, "created")
+@posting("season", _questions)
+def preview_season(shared: Shared, posted: Submitted, previous: Number = None) -> Response:
+    """Show the preview of the file that follows from the answers, or else that file and what is wrong with it."""
+    visit, answers = posted.visit, checked(Answers, posted.fields)
+    if previous is None:
+        text, bots = preset_file(answers), 20  # enough to show whether evaluations fit
+    else:
+        text = continued_file(answers, previous, shared.read(season_as_file, visit.person, previous))
+        bots = max(2, shared.read(season_info, previous).entries)
+
+    def preview() -> Response:
+        body = api_seasons.SeasonFileRequest(document=text, preview=True, bots=bots)
+        return file_page(shared, visit, None, None, text, api_seasons.declare(shared, visit.person, body, None))
+
+    def mistaken(complaint: Complaint) -> Response:
+        if PATHS["name"] in complaint.fields:
+            raise NameTaken("season", answers.name)
+        return file_page(shared, visit, None, complaint, text)
+
+    return attempt("file", {}, preview, mistaken)
 
 
 @router.get("/{season_id}")
-def season(shared: Shared, visit: forms.Visiting, season_id: Id, listed: Listing) -> Response:
+def season(shared: Shared, visit: Visiting, season_id: Id, listed: Listing) -> Response:
     return season_page(shared, visit, season_id, listed=listed)
 
 
 @router.post("/{season_id}/state")
-@forms.posting("state", season_page)
-def set_state(shared: Shared, posted: forms.Submitted, season_id: Id) -> Response:
-    body = forms.checked(_StateForm, posted.fields)
+@posting("state", season_page)
+def set_state(shared: Shared, posted: Submitted, season_id: Id) -> Response:
+    body = checked(_StateForm, posted.fields)
     shared.change(set_season_state, posted.visit.person, season_id, body.state, force=body.force)
     return to_season(season_id, STATE)
 
 
 @router.post("/{season_id}/settings")
-@forms.posting("settings", season_page)
-def edit(shared: Shared, posted: forms.Submitted, season_id: Id) -> Response:
+@posting("settings", season_page)
+def edit(shared: Shared, posted: Submitted, season_id: Id) -> Response:
     """Change settings. An empty field removes an optional setting."""
     given = season_form.read(posted.fields)
     settings = {name: value for name, value in given.items() if name not in ("state", "force")}
-    api_seasons.change_season(shared, posted.visit.person, season_id, forms.checked(api_seasons.SeasonChange, settings))
+    api_seasons.change_season(shared, posted.visit.person, season_id, checked(api_seasons.SeasonChange, settings))
     return to_season(season_id, "saved")
 
 
 @router.post("/{season_id}/invitations")
-@forms.posting("invite", season_page)
-def invite(shared: Shared, posted: forms.Submitted, season_id: Id) -> Response:
+@posting("invite", season_page)
+def invite(shared: Shared, posted: Submitted, season_id: Id) -> Response:
     """Put an author on the season's list, or (with `remove`) take them off it."""
     change = api_seasons.uninvite if "remove" in posted.fields else api_seasons.invite
-    change(shared, posted.visit.person, season_id, forms.checked(forms.NameForm, posted.fields).name)
+    change(shared, posted.visit.person, season_id, checked(NameForm, posted.fields).name)
     return to_season(season_id, "uninvited" if "remove" in posted.fields else "invited")
 
 
 @router.post("/{season_id}/entries")
-@forms.posting("enter", season_page)
-def let_in(shared: Shared, posted: forms.Submitted, season_id: Id) -> Response:
-    wanted = forms.checked(_BotForm, posted.fields).bot
+@posting("enter", season_page)
+def let_in(shared: Shared, posted: Submitted, season_id: Id) -> Response:
+    wanted = checked(_BotForm, posted.fields).bot
     with shared.db.transaction() as session:
         game = season_info(session, season_id).game
         bot_id = int(wanted) if re.fullmatch("[1-9][0-9]{0,8}", wanted) else _named(session, game, wanted)
@@ -207,71 +223,16 @@ def _named(session: Session, game: str, wanted: str) -> int:
 
 
 @router.post("/{season_id}/entries/{bot_id}/division")
-@forms.posting("entry-{bot_id}", season_page)
-def assign_division(shared: Shared, posted: forms.Submitted, season_id: Id, bot_id: Id, listed: Listing) -> Response:
-    change_entry(shared, posted.visit.person, season_id, bot_id, forms.checked(EntryChange, posted.fields))
+@posting("entry-{bot_id}", season_page)
+def assign_division(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id, listed: Listing) -> Response:
+    change_entry(shared, posted.visit.person, season_id, bot_id, checked(EntryChange, posted.fields))
     return to_season(season_id, "moved", listed.address)
 
 
 @router.post("/{season_id}/entries/{bot_id}/{verb}")
-@forms.posting("entry-{bot_id}", season_page)
-def rule_on_entry(
-    shared: Shared, posted: forms.Submitted, season_id: Id, bot_id: Id, verb: str, listed: Listing
-) -> Response:
+@posting("entry-{bot_id}", season_page)
+def rule_on_entry(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id, verb: str, listed: Listing) -> Response:
     if verb not in ENTRY_VERBS:
         raise HTTPException(404)
-    ENTRY_VERBS[verb](shared, posted.visit.person, season_id, bot_id, forms.checked(rulings.Reason, posted.fields))
+    ENTRY_VERBS[verb](shared, posted.visit.person, season_id, bot_id, checked(rulings.Reason, posted.fields))
     return to_season(season_id, verb, listed.address)
-
-
-# The file: chosen or typed, previewed, then applied. A page without `season` is about a new one. Exactly the previewed
-# text is applied: the preview contains it, while the text area beside it is for another preview.
-
-files_router = APIRouter(prefix="/desk/season-file")
-
-
-@forms.shows(files_router, "")
-def _file(
-    shared: Shared,
-    visit: forms.Visiting,
-    season: Number = None,
-    complaint: forms.Complaint | None = None,
-    text: str | None = None,
-    declared: Declared | None = None,
-) -> Response:
-    """Show the present file of a season, or a file with which to begin a new season."""
-    visit.person.must_organise()
-    values: dict[str, Any] = {"season": None, "text": text or "", "told": declared, "steps": ()}
-    with shared.db.reading() as session:
-        if season is not None:
-            values["season"] = season_info(session, season)
-            values["text"] = season_as_file(session, visit.person, season) if text is None else text
-        elif text is None:
-            # A file with which to begin: complete, commented and valid; its timetable begins next week.
-            noon = now(session).replace(hour=12, minute=0, second=0, microsecond=0, tzinfo=None)
-            days = {"opens": 7, "first": 8, "last": 20, "freezes": 21, "finals": 22}
-            dates = {name: (noon + timedelta(days=count)).isoformat() for name, count in days.items()}
-            game = min(GAMES, key=lambda game: (2 not in GAMES[game].seats, game))
-            values["text"] = (SITE / "season.toml").read_text("utf-8").format(game=game, **dates)
-        if declared is not None:
-            values["steps"] = steps(declared.timetable, declared.timezone, now(session))
-    return forms.private(shared, "desk-file.html", visit, complaint, most=MAX_CHARACTERS, **values)
-
-
-@files_router.post("")
-@forms.posting("file", lambda posted, **given: _file(text=_sent(posted), **given))
-def declare_season(shared: Shared, posted: forms.Submitted, season: Number = None) -> Response:
-    text, apply = _sent(posted), "apply" in posted.fields
-    body = {"document": text, "preview": not apply, "bots": posted.fields.get("bots", "")}
-    declared = api_seasons.declare(
-        shared, posted.visit.person, forms.checked(api_seasons.SeasonFileRequest, body), season
-    )
-    if apply:
-        assert declared.season_id is not None, "it exists now"
-        return to_season(declared.season_id, "created" if season is None else "changed")
-    return _file(shared, posted.visit, season, None, text, declared)
-
-
-def _sent(posted: forms.Posted) -> str:
-    """Return the chosen file's text, or else the typed text."""
-    return posted.fields.get("file") or posted.fields.get("document", "")

@@ -15,6 +15,7 @@ from deadheat.api.edge.caching import Files
 from deadheat.api.pages.render import everyones, render
 from deadheat.api.pages.texts.markdown import (
     DOCS,
+    MERGED,
     MOVED,
     PAGES,
     PICTURES,
@@ -74,16 +75,23 @@ def reference(shared: Shared, document: Annotated[Callable[[], dict[str, Any]], 
 
 
 @router.get("/docs/{folder}/{name}")
-@everyones
-def page(shared: Shared, folder: str, name: str) -> str:
+async def page(shared: Shared, request: Request, folder: str, name: str) -> Response:
+    """Show a page beside the contents of all shelves, or lead from a former one to the page that has its text now."""
     wanted = f"{folder}/{name}"
+    if wanted in MERGED:
+        return RedirectResponse(f"/docs/{MERGED[wanted]}", 308)
+    return await _page(shared=shared, request=request, wanted=wanted)
+
+
+@everyones
+def _page(shared: Shared, wanted: str) -> str:
     if wanted not in PAGES:
         raise NotFound("page", wanted)
     reader = language() if translation(wanted, language()) is not None else "en"
     text = source(wanted, reader)
     ids = anchors([words for _level, words in headings(source(wanted))])  # one address for all languages
     parts = [(name, words) for name, (level, words) in zip(ids, headings(text), strict=True) if level == "h2"]
-    body = rendered(text, f"docs/{folder}", titled=True, ids=ids)
+    body = rendered(text, f"docs/{wanted.partition('/')[0]}", titled=True, ids=ids)
     before, after = neighbours(wanted)
     context = {"open": wanted, "before": before, "after": after, "reader": reader, "text": body, "parts": parts}
     return render(shared, "text.html", shelves=SHELVES, pages=PAGES, **context)
