@@ -1,5 +1,5 @@
-"""The application: routes, pages, errors and middleware around one set of services; and its OpenAPI document, which
-describes every error as a problem document.
+"""The application: routes, pages, errors and middleware around one set of services; and its OpenAPI document,
+which describes every error as a problem document.
 """
 
 import json

@@ -29,8 +29,8 @@ MAX_ID = 2**31 - 1
 """The largest of the database's integers. A larger number identifies nothing."""
 
 CURSOR = r"^1-1?[0-9]{1,9}$"
-"""The pattern of a cursor, for the API's document. The number before the dash is the version of the format. The one
-behind it is below two thousand million, as the database's integers end a little later."""
+"""The pattern of a cursor, for the API's document. The number before the dash is the version of the format.
+The one behind it is below two thousand million, as the database's integers end a little later."""
 
 _cursor = re.compile(CURSOR, re.ASCII)
 
@@ -72,8 +72,8 @@ RowId = Annotated[int, Field(ge=1, le=MAX_ID)]
 _CONTROL = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
 
 PLAIN = f"^[^{_CONTROL}]*$"
-"""The pattern of every text that people send: no control characters, except tabs and line ends. Nobody can see them,
-PostgreSQL stores no NUL, and terminals obey some of them.
+"""The pattern of every text that people send: no control characters, except tabs and line ends. Nobody can
+see them, PostgreSQL stores no NUL, and terminals obey some of them.
 """
 
 UNSEEN = "It contains invisible control characters. Remove them."
@@ -89,8 +89,8 @@ def is_plain(text: str) -> bool:
 class Input(BaseModel):
     """The body of a request: an unknown field is an error, because it is usually a typing mistake. All text is `PLAIN`.
 
-    In JSON a number is a number: "5", 1 for true and seconds for a date are refused, as the document says. Forms and
-    addresses have nothing but text, which pydantic reads as what it stands for.
+    In JSON a number is a number: "5", 1 for true and seconds for a date are refused, as the document says.
+    Forms and addresses have nothing but text, which pydantic reads as what it stands for.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -198,8 +198,8 @@ def _fits(annotation: Any, value: Any) -> bool:
 
 @cache
 def _kinds(annotation: Any) -> frozenset[type]:
-    """Return the plain types of an annotation, including those inside `Annotated` and unions. Enumerations of text
-    count as text.
+    """Return the plain types of an annotation, including those inside `Annotated` and unions. Enumerations of
+    text count as text.
     """
     if get_origin(annotation) is Annotated:
         return _kinds(get_args(annotation)[0])

@@ -32,8 +32,8 @@ POLICY = (
 
 _OWN_POLICY = POLICY.format(framed_by="'none'").encode()
 API = "1.0"
-"""The version of the API, stated in every answer: the first number counts breaking changes, the second additions. A
-client with another first number refuses to continue (`cli.server.api_client`)."""
+"""The version of the API, stated in every answer: the first number counts breaking changes, the second
+additions. A client with another first number refuses to continue (`cli.server.api_client`)."""
 
 _SECURITY = (
     (b"x-content-type-options", b"nosniff"),
@@ -53,9 +53,9 @@ _PERSONAL = frozenset({b"authorization", b"cookie"})
 
 
 class SecurityHeaders(Around):
-    """Keeps pages from running foreign code, being framed, or revealing their address to other sites. A route that may
-    be framed sets `POLICY` itself. Caches store no answer to a request with a token or session, unless the route says
-    otherwise.
+    """Keeps pages from running foreign code, being framed, or revealing their address to other sites. A route
+    that may be framed sets `POLICY` itself. Caches store no answer to a request with a token or session,
+    unless the route says otherwise.
     """
 
     def __init__(self, app: ASGIApp, by_https: bool) -> None:
@@ -109,8 +109,8 @@ class PlainAddresses(Around):
 
 
 class FromMemory(Around):
-    """Answers from memory, before routing, if the page is the same for everyone and was requested recently. Routing
-    takes more than twice as long as sending the page (`scripts/bench site`).
+    """Answers from memory, before routing, if the page is the same for everyone and was requested recently.
+    Routing takes more than twice as long as sending the page (`scripts/bench site`).
     """
 
     def __init__(self, app: ASGIApp, bodies: Bodies) -> None:
@@ -129,8 +129,8 @@ class FromMemory(Around):
 
 
 class MeasuredRequests(Around):
-    """Counts and times requests by route (by path there would be one series for each bot), and gives each an id that
-    its answer, log lines and trace share.
+    """Counts and times requests by route (by path there would be one series for each bot), and gives each an
+    id that its answer, log lines and trace share.
     """
 
     async def request(self, scope: Scope, receive: Receive, send: Send) -> None:

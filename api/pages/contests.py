@@ -84,8 +84,8 @@ def own(shared: Shared, visit: forms.Visiting, before: Number = None) -> Respons
 @router.get("/evaluations/{number}")
 @router.get("/seasons/{season_id}/evaluations")
 def moved(request: Request) -> Response:
-    """Redirect from an address of earlier releases. Evaluations had the numbers of their contests, but the lists' older
-    parts began at numbers of each kind's own: their query leads nowhere.
+    """Redirect from an address of earlier releases. Evaluations had the numbers of their contests, but the
+    lists' older parts began at numbers of each kind's own: their query leads nowhere.
     """
     path = request.url.path.replace("/evaluations", "/contests").replace("/challenges", "/contests")
     query = request.url.query if request.url.path.startswith("/evaluations/") else ""
@@ -104,8 +104,8 @@ def moved_challenge(shared: Shared, visit: forms.Present, number: Id) -> Respons
 
 
 def _is_duel(shared: Shared, contest_id: Id) -> bool:
-    """Say whether the contest is a duel, so that its page depends on the visitor. It must then never be kept for all,
-    not even as strangers see it: a page that is kept is the answer to everybody (`api.services`).
+    """Say whether the contest is a duel, so that its page depends on the visitor. It must then never be kept
+    for all, not even as strangers see it: a page that is kept is the answer to everybody (`api.services`).
     """
     with shared.db.reading() as session:
         row = session.get(Contest, contest_id)
@@ -172,9 +172,9 @@ async def contest(
     contest_id: Id,
     chosen: Annotated[Chosen, Query()],
 ) -> Response:
-    """Show a contest: its standings, a page of them at a time, the boards of the newest or the requested round, and its
-    bracket; or a duel's results, its test and its matches. With `q`, show only bots whose own, author's or team's name
-    matches, and their boards of all rounds.
+    """Show a contest: its standings, a page of them at a time, the boards of the newest or the requested
+    round, and its bracket; or a duel's results, its test and its matches. With `q`, show only bots whose own,
+    author's or team's name matches, and their boards of all rounds.
     """
     if not personal:
         return await _shown_to_all(shared=shared, request=request, contest_id=contest_id, chosen=chosen)
@@ -201,8 +201,8 @@ def resume(shared: Shared, posted: forms.Submitted, contest_id: Id) -> Response:
 @router.post("/desk/seasons/{season_id}/contests")
 @forms.posting("evaluation", season_page)
 def begin(shared: Shared, posted: forms.Submitted, season_id: Id) -> Response:
-    """Begin an evaluation now. Its `matches` are `each` in the form, because a field with the name of a form's method
-    would hide the method in a browser.
+    """Begin an evaluation now. Its `matches` are `each` in the form, because a field with the name of a
+    form's method would hide the method in a browser.
     """
     given = {"matches" if name == "each" else name: value for name, value in posted.fields.items()}
     begun = api.begin(shared, posted.visit.person, season_id, forms.checked(api.EvaluationRequest, given), Response())

@@ -1,8 +1,8 @@
 """The parts that pages with forms share: the visitor, the sent fields, and complaints about them.
 
-Every form works without a script: it is posted, and the answer redirects the browser (303), so that going back or
-reloading repeats nothing. Refusals are shown beside the form, which keeps the input, except passwords. Such pages
-belong to one person and are never cached.
+Every form works without a script: it is posted, and the answer redirects the browser (303), so that going
+back or reloading repeats nothing. Refusals are shown beside the form, which keeps the input, except
+passwords. Such pages belong to one person and are never cached.
 """
 
 import inspect
@@ -102,8 +102,8 @@ def visit(request: Request, shared: Shared, visitor: Annotated[Visit | None, Dep
 
 
 def sign_in_first(request: Request, shared: Shared) -> HTTPException:
-    """Return a redirect to the sign-in page, and from there back to the requested page or the page with the posted
-    form. If the browser's session ended with its account, that page says so.
+    """Return a redirect to the sign-in page, and from there back to the requested page or the page with the
+    posted form. If the browser's session ended with its account, that page says so.
     """
     came = _local_part(str(request.url)) if request.method in sessions.SAFE else came_from(request, shared)
     query = {"next": came or HOME}
@@ -184,9 +184,9 @@ def attempt(form: str, given: Fields, act: Callable[[], Response], again: Callab
 
 
 def posting(form: str, page: Callable[..., Response]) -> Callable[[Callable[..., Response]], Callable[..., Response]]:
-    """Turn a function that carries out a form into a route (see `attempt`). `form` may name arguments of the route in
-    braces. `page` shows the form again: it is called, by name, with the `complaint`, the `visit` of the signed-in
-    visitor, and the route's arguments.
+    """Turn a function that carries out a form into a route (see `attempt`). `form` may name arguments of the
+    route in braces. `page` shows the form again: it is called, by name, with the `complaint`, the `visit` of
+    the signed-in visitor, and the route's arguments.
     """
 
     def decorate(act: Callable[..., Response]) -> Callable[..., Response]:
@@ -206,8 +206,8 @@ def posting(form: str, page: Callable[..., Response]) -> Callable[[Callable[...,
 
 
 def shows(router: APIRouter, path: str) -> Callable[[_Page], _Page]:
-    """Let a page that may be shown with a complaint (see `posting`) also answer GET at this path. It then gets only
-    those of its arguments that are `Annotated`, as for any route.
+    """Let a page that may be shown with a complaint (see `posting`) also answer GET at this path. It then
+    gets only those of its arguments that are `Annotated`, as for any route.
     """
 
     def decorate(page: _Page) -> _Page:

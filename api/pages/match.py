@@ -116,8 +116,8 @@ WORDS = {
 
 
 def _ruling(entry: AuditRecord) -> dict[str, Any]:
-    """Return a record of the audit log about this match, in words. `again`: the match that replaces it; `remark`:
-    public facts about the person who decided.
+    """Return a record of the audit log about this match, in words. `again`: the match that replaces it;
+    `remark`: public facts about the person who decided.
     """
     data: dict[str, Any] = parsed if isinstance(parsed := json.loads(entry.data), dict) else {}
     words = gettext(WORDS.get(entry.action, entry.action.replace("-", " ").capitalize()))
@@ -165,8 +165,8 @@ def of_bot(
     lost: Annotated[bool, Query()] = False,
     show: Chosen = "",
 ) -> str:
-    """List the matches of a bot, of all its versions and seasons: against everybody or one `opponent`, and all or only
-    those in which the bot was not first.
+    """List the matches of a bot, of all its versions and seasons: against everybody or one `opponent`, and
+    all or only those in which the bot was not first.
     """
     with shared.db.reading() as session:
         bot = bot_info(session, bot_id)

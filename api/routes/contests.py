@@ -32,8 +32,8 @@ MOST_OPPONENTS = 50
 
 
 class SequentialTest(base.Input):
-    """A sequential test in normalised Elo, as `deadheat tournament --sprt` has it: it stops the games as soon as it
-    decides.
+    """A sequential test in normalised Elo, as `deadheat tournament --sprt` has it: it stops the games as soon
+    as it decides.
     """
 
     elo0: float = Field(ge=-1000, le=1000, description="The difference at which it fails.")
@@ -148,8 +148,8 @@ def list_own_contests(shared: Shared, asker: Asker, page: ShownKinds) -> base.Pa
 def get_contest(
     shared: Shared, viewer: Viewer, contest_id: Id, response: Response, kind: OfKind = None
 ) -> ContestDetail:
-    """Return a contest with its results so far. Gates, panels and private challenges are seen by their bots' owners and
-    by organisers without a bot in the season.
+    """Return a contest with its results so far. Gates, panels and private challenges are seen by their bots'
+    owners and by organisers without a bot in the season.
     """
     response.headers["Cache-Control"] = NOWHERE
     with shared.db.reading() as session:
@@ -179,8 +179,8 @@ def list_contest_matches(shared: Shared, viewer: Viewer, contest_id: Id, page: A
 
 @router.post("/contests/{contest_id}/cancel", responses=REFUSED)
 def cancel_contest(shared: Shared, asker: Asker, contest_id: Id) -> ContestDetail:
-    """End a challenge of one of your bots, or, as an organiser, an evaluation. Matches in progress are played to the
-    end.
+    """End a challenge of one of your bots, or, as an organiser, an evaluation. Matches in progress are played
+    to the end.
     """
     with shared.db.transaction() as session:
         row = views.must_see(session, asker, contest_id)

@@ -86,8 +86,8 @@ def account_page(
 
 
 def door(shared: Shared, name: str, complaint: forms.Complaint | None, back: str, *, closed: bool = False) -> Response:
-    """Render the form to sign in or up, with a link to the other form. Both lead to `back`. `closed`: say that the
-    visitor's account is now closed.
+    """Render the form to sign in or up, with a link to the other form. Both lead to `back`. `closed`: say
+    that the visitor's account is now closed.
     """
     rule = shared.read(users.newcomer_rule).value
     mail, provider = bool(shared.settings.smtp_url), shared.provider and shared.provider.host
@@ -207,8 +207,8 @@ def password_in(posted: forms.Posted) -> str:
 
 
 def confirm(shared: Shared, request: Request, posted: forms.Posted) -> Person:
-    """Check that the account's owner uses this browser: by the form's `password`, or if the account has none by a
-    recent sign-in. What then adds a way into the account calls `must_still_open`.
+    """Check that the account's owner uses this browser: by the form's `password`, or if the account has none
+    by a recent sign-in. What then adds a way into the account calls `must_still_open`.
 
     Raises:
         WrongCredentials, AccountClosed, OverQuota.

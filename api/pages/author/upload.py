@@ -1,5 +1,5 @@
-"""The author's front door: one form that takes a program, as text or as a file, and enters it into a season. On its own
-page it makes a bot; in a bot's workshop (`upload`) it adds a version.
+"""The author's front door: one form that takes a program, as text or as a file, and enters it into a season.
+On its own page it makes a bot; in a bot's workshop (`upload`) it adds a version.
 
 Refusals come before the build, beside what they concern. A refused form's page has everything that was typed; only a
 file must be chosen again, and not even that with the script. That is why the text and the file arrive in two files.
@@ -157,8 +157,8 @@ def _add(
     store: Callable[[], object],
     bot_of: Callable[[Session], int],
 ) -> Version:
-    """Add a version to the bot that `bot_of` returns, commit, and only then tell a worker. Before the content is stored
-    all is tried and undone, because what is stored stays, and a refused form counts for no quota.
+    """Add a version to the bot that `bot_of` returns, commit, and only then tell a worker. Before the content
+    is stored all is tried and undone, because what is stored stays, and a refused form counts for no quota.
     """
     season_id = forms.picked(Wish, sent).season
 

@@ -46,9 +46,9 @@ class _Point:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """A chart. `areas`: the layers of which its curve is the sum, from below; `lines`: its curve, interrupted where
-    nothing is known; `dots`: values between two gaps; `threshold`: its height in the picture; `shown`: the last value
-    with its unit.
+    """A chart. `areas`: the layers of which its curve is the sum, from below; `lines`: its curve, interrupted
+    where nothing is known; `dots`: values between two gaps; `threshold`: its height in the picture; `shown`:
+    the last value with its unit.
     """
 
     title: str
@@ -69,8 +69,8 @@ class Timeline:
 
 
 def timelines(moments: Sequence[Moment], until: datetime, hours: int, names: Mapping[int, str]) -> list[Timeline]:
-    """Return the league's charts, then one for each machine in `names` (by number) that played or was alive. Return
-    none if nothing is known about that time.
+    """Return the league's charts, then one for each machine in `names` (by number) that played or was alive.
+    Return none if nothing is known about that time.
     """
     length = timedelta(hours=hours)
     step = STEPS[length]
