@@ -31,7 +31,7 @@ Figured = Mapping[int, float]
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure that breaks ties. `name` is its field in `league.records.evaluations.EvaluationStanding`; `heading` and
+    """A figure that breaks ties. `name` is its field in `league.records.contests.EvaluationStanding`; `heading` and
     `meaning` are the site's, `short` is the terminal's. `of` computes it; if None, it comes from the bracket and
     decides nothing.
     """

@@ -169,7 +169,9 @@ def _season_voids(session: Session, failed: Sequence[Any], season_id: int, least
     if max(map(len, match_ids.values()), default=0) < least:
         return []
     beyond = excesses(_shares(session, season_id, failures))
-    names = _names(session, [excess.version_id for excess in beyond])
+    named = select(BotVersion.id, Bot.id, Bot.name, BotVersion.number).join(Bot, col(Bot.id) == BotVersion.bot_id)
+    named = named.where(col(BotVersion.id).in_([excess.version_id for excess in beyond]))
+    names = {version_id: (bot_id, bot, number) for version_id, bot_id, bot, number in session.exec(named)}
     return [
         VersionVoids(
             *names[excess.version_id],
@@ -258,12 +260,6 @@ def _shares(session: Session, season_id: int, failures: Sequence[_Failure]) -> l
             tries[*key, True] += 1
             voids[*key, True] += 1
     return [Share(*key[:2], count, voids[key], key[2]) for key, count in tries.items()]
-
-
-def _names(session: Session, version_ids: Sequence[int]) -> dict[int, tuple[int, str, int]]:
-    named = select(BotVersion.id, Bot.id, Bot.name, BotVersion.number).join(Bot, col(Bot.id) == BotVersion.bot_id)
-    rows = session.exec(named.where(col(BotVersion.id).in_(version_ids)))
-    return {version_id: (bot_id, bot, number) for version_id, bot_id, bot, number in rows}
 
 
 @dataclass(frozen=True, slots=True)
