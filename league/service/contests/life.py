@@ -108,9 +108,7 @@ def add_meetings(
     bye_points: float | None = None,
     **values: Any,
 ) -> None:
-    """Add meetings, each with its round, its board and its players; one who is alone gets the points of a bye at
-    once.
-    """
+    """Add meetings, each with round, board and players; one who is alone gets the points of a bye at once."""
     last = min((number for number, _, _ in places), default=1) - 1
     rows = [
         {"contest_id": contest_id, "round": number, "board": board, "settled": len(players) == 1, **values}

@@ -105,9 +105,7 @@ def in_pairs(season: Season, terms: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def in_play(session: Session, duels: Iterable[Matchup]) -> set[int]:
-    """Return the meetings of duels with an unfinished series, or a game that waits for an organiser. Deciding a test
-    earlier would leave that game out.
-    """
+    """Return the meetings of duels with an unfinished series or a held game, which a verdict would leave out."""
     return set(session.exec(IN_PLAY, params={"duels": [duel.meeting.id for duel in duels]}))
 
 

@@ -224,9 +224,7 @@ ENDS: Ends = {
 
 
 def decide(session: Session, _season: Season, row: Contest, progress: Progress) -> None:
-    """End a request as its test decides, or when its games are played. Against several opponents it has no verdict as a
-    whole.
-    """
+    """End a request as its test decides, or when its games are played; several opponents have no joint verdict."""
     scores = session.exec(SCORES, params={"contest_id": row.id}).all()
     if len(scores) == 1:
         decide_duel(session, row, progress, ENDS)

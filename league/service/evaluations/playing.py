@@ -252,9 +252,7 @@ LAST_OPEN = (
 
 
 def settle(session: Session, season: Season, row: Contest, room: int) -> Progress:
-    """Store the points of finished meetings. Further series come first where matches are missing, then those of the
-    next meetings, within the room.
-    """
+    """Store the points of finished meetings. Missing matches come first, then the next meetings, within the room."""
     gone, matches = _gone(session, row), whole_groups(season, row.matches)
     begun = drawn(session, PLAYED, contest_id=row.id)
     dropped = session.exec(DROPPED, params={"ids": [meeting.id for meeting in begun]}).all() if begun else []

@@ -100,9 +100,7 @@ class Life:
         return self.change(session, row_id, attempt, lease_until=_lease_until(session), **values)
 
     def end(self, session: Session, row_id: int, attempt: int, after: StrEnum, **values: object) -> bool:
-        """Move the row on from its attempt, for good or back to waiting. Return False, without changes, if it is too
-        late.
-        """
+        """Move the row on from its attempt. Return False, without changes, if it is too late."""
         mine = {"attempt": attempt}
         return move(session, self.table, row_id, self.held, after, where=mine, lease_until=None, **values)
 

@@ -195,18 +195,14 @@ _NOT_TO_COME = [state for state in MatchState if state is not MatchState.SCHEDUL
 
 @lru_cache(SEASONS_AT_A_TIME)
 def planned_by_state(season_id: int, *, whole: bool = True) -> Select[str, int, Any]:
-    """Return the statement that counts planned matches, and rated ones among them, by state; of the `whole` season, or
-    without those to come.
-    """
+    """Return the statement that counts planned and rated matches by state; unless `whole`, without those to come."""
     kinds = select(Match.state, func.count(), func.sum(case((col(Match.rated), 1), else_=0)))
     kinds = kinds.where(Match.season_id == season_id, PLANNED).group_by(col(Match.state))
     return kinds if whole else kinds.where(col(Match.state).in_(_NOT_TO_COME))
 
 
 def season_waiting(session: Session, season_id: int) -> tuple[int, int]:
-    """Return the number of matches to come, at most `COUNTED` + 1, and of held matches. Played matches are counted with
-    each ranking.
-    """
+    """Return the numbers of matches to come, at most `COUNTED` + 1, and of held matches."""
     waiting, on_hold = session.exec(WAITING, params={"id": season_id}).one()
     return waiting, on_hold
 
