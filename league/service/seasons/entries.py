@@ -162,16 +162,10 @@ def entries_named(
     and the total number. Raises NotFound.
     """
     existing(session, Season, season_id)
-    fits = lookups.named(named)
-    count = (
-        select(func.count())
-        .select_from(Entry)
-        .join(Bot, col(Bot.id) == Entry.bot_id)
-        .join(User, col(User.id) == Bot.owner_id)
-        .join(Team, col(Team.id) == Bot.team_id, isouter=True)
-    )
-    in_all = session.exec(count.where(Entry.season_id == season_id, fits)).one()
-    return _views(session, ENTERED.where(fits).offset(skip).limit(limit), season_id), in_all
+    fitting = ENTERED.where(lookups.named(named))
+    count = fitting.with_only_columns(func.count()).order_by(None)
+    in_all = session.connection().execute(count, {"season": season_id}).scalar_one()
+    return _views(session, fitting.offset(skip).limit(limit), season_id), in_all
 
 
 def entry_info(session: Session, season_id: int, bot_id: int) -> EntryInfo:
