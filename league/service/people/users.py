@@ -109,7 +109,7 @@ def sign_up(session: Session, name: str, password: str, code: str = "") -> Perso
         also a reserved name.
     """
     must_be_free(name)
-    password_hash = _hash(password)
+    password_hash = hashed(password)
     check_newcomer(session, code)
     return insert_user(session, name, password_hash, Role.AUTHOR)
 
@@ -158,19 +158,8 @@ def must_still_open(session: Session, person: Person, password: str) -> None:
     if (row.password_hash or "") != person.opened_by:
         check_password(session, person.name, password)
     if row.password_hash is not None and _hasher.check_needs_rehash(row.password_hash):
-        row.password_hash = _hash(password)
+        row.password_hash = hashed(password)
         session.flush()
-
-
-def set_password(session: Session, user_id: int, password: str) -> bool:
-    """Set a password, and return whether the account had one; the caller has checked the permission. On SQLite other
-    writers wait for the hashing, unless this is the transaction's first statement.
-    """
-    password_hash = _hash(password)
-    row = session.get_one(User, user_id)
-    had, row.password_hash = row.password_hash is not None, password_hash
-    session.flush()
-    return had
 
 
 def user_named(session: Session, name: str) -> User | None:
@@ -204,7 +193,8 @@ def insert_user(session: Session, name: str, password_hash: str | None, role: Ro
     return Person.of(row)
 
 
-def _hash(password: str) -> str:
+def hashed(password: str) -> str:
+    """Return the hash that is stored in place of a password; it takes about 25 ms."""
     with _hashing:
         return _hasher.hash(password)
 
