@@ -27,7 +27,7 @@ from deadheat.league.blobs import BlobDamaged, BlobMissing, Blobs, blob_folder
 from deadheat.league.config import Settings
 from deadheat.league.database import Database, is_there
 from deadheat.league.service.ground.audit import SYSTEM, record
-from deadheat.league.service.series.dice import skip_dice
+from deadheat.league.service.series.deals import skip_dice
 from deadheat.league.storage.backup import (
     DATABASE_FILE,
     Backup,

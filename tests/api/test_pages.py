@@ -13,9 +13,8 @@ from deadheat.api.pages import bot, game
 from deadheat.api.pages.render import ms, shown
 from deadheat.api.pages.texts.shelves import PAGES
 from deadheat.api.services import SITE
-from deadheat.engine.figures import nice
+from deadheat.engine.figures import bars, nice
 from deadheat.engine.games import GAMES
-from deadheat.engine.intervals import bars
 from deadheat.league.jobs import FaultRecord, Latency
 from deadheat.league.records.rankings import TALLIES
 from deadheat.league.service.rankings.standings import leaderboard, refit
@@ -148,7 +147,7 @@ def test_divisions_stand_apart_and_have_pages_of_their_own(site: Site) -> None:
     ("name", "link"),
     [
         ("start/author", "/docs/reference/verdicts"),
-        ("how-to/play-in-the-browser", "/games/liars-dice"),
+        ("start/player", "/games/liars-dice"),
         ("start/organiser", "/docs/reference/season-file"),
     ],
 )

@@ -26,8 +26,7 @@ from deadheat.engine.language import _, gettext
 from deadheat.league.database import now
 from deadheat.league.errors import NotFound
 from deadheat.league.service.bots.bots import bots_named
-from deadheat.league.service.course.open_matters import season_unfinished
-from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.course.states import set_season_state, unfinished
 from deadheat.league.service.seasons import entries as league_entries
 from deadheat.league.service.seasons.admission import invited_to_season
 from deadheat.league.service.seasons.declared import season_timetable
@@ -103,7 +102,7 @@ def season_page(
             "done": done(listed.done, info.state),
             "movable": len(info.divisions) > 1 and info.state in ENTERABLE,
             "progress": season_progress(session, season_id, whole=False),
-            "unfinished": season_unfinished(session, season_id),
+            "unfinished": unfinished(session, season_id),
             "invited": invited_to_season(session, visit.person, season_id),
             "steps": steps(season_timetable(session, season_id), None, now(session), info.state),
             "evaluation": next(iter(of_season(session, season_id, EVALUATIONS, limit=1)), None),

@@ -27,8 +27,8 @@ from deadheat.league.ratings.table import FIGURES, by_rating
 from deadheat.league.service.ground.counting import counts, happened, taking_part
 from deadheat.league.service.ground.lookups import final_ranking
 from deadheat.league.service.seasons.seasons import planned_by_state
+from deadheat.league.service.series.outcomes import rules_played
 from deadheat.league.service.series.privacy import voids_at_planned
-from deadheat.league.service.series.rules_played import rules_played
 from deadheat.league.states import WITH_RESULT, ContestKind, ContestState, FinalsLog, MatchState, Purpose
 from deadheat.league.tables import (
     Attempt,

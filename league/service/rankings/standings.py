@@ -18,7 +18,7 @@ from sqlmodel import Session, col, exists, func, select
 from deadheat.league.config import MOST_UNSETTLING, REFIT_SECONDS, SETTLED_SECONDS
 from deadheat.league.database import now, surroundings
 from deadheat.league.errors import NotFound
-from deadheat.league.pairing.separation import is_settled
+from deadheat.league.pairing.finals import is_settled
 from deadheat.league.records import from_row
 from deadheat.league.service.ground.audit import SYSTEM, audit_log, record
 from deadheat.league.service.ground.counting import HELD, may_be_drawn
@@ -29,9 +29,9 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.history import remember
 from deadheat.league.service.rankings.ranking import ranking, ranking_if_new
 from deadheat.league.service.seasons.seasons import published, season_info
+from deadheat.league.service.series.outcomes import rules_played
 from deadheat.league.service.series.privacy import PLANNED
 from deadheat.league.service.series.response_times import latency_by_version
-from deadheat.league.service.series.rules_played import rules_played
 from deadheat.league.states import UNFINISHED, MatchState, SeasonState, VersionState
 from deadheat.league.tables import (
     AuditRecord,
@@ -167,7 +167,7 @@ def refit(session: Session, season_id: int) -> bool:
 
 
 def order_is_settled(session: Session, season_id: int) -> bool:
-    """Say whether further games are unlikely to change a season's order (`league.pairing.separation`)."""
+    """Say whether further games are unlikely to change a season's order (`league.pairing.finals`)."""
     return session.exec(select(Season.settled_until).where(Season.id == season_id)).one() is not None
 
 

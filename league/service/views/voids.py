@@ -29,7 +29,7 @@ from deadheat.league.causes import BLAMELESS, Cause, Trait
 from deadheat.league.database import now
 from deadheat.league.records.rulings import VersionVoids
 from deadheat.league.records.seasons import Season as SeasonInfo
-from deadheat.league.service.course.open_matters import season_unfinished
+from deadheat.league.service.course.states import unfinished
 from deadheat.league.service.ground.counting import HELD
 from deadheat.league.service.ground.lookups import machine_numbers
 from deadheat.league.service.people.person import Person
@@ -308,14 +308,14 @@ def decisions(session: Session, organiser: Person, seasons: Iterable[SeasonInfo]
 def _why(session: Session, season: SeasonInfo) -> str:
     """Say why a season does not continue by itself; empty if it does, or if nothing is due."""
     due = season.state in ON_LADDER and season.finals_at is not None and season.finals_at <= now(session)
-    if due and season_unfinished(session, season.id).evaluation:
+    if due and unfinished(session, season.id).evaluation:
         return _("Its finals are due but wait for an evaluation that the service delayed. Cancel it to begin them.")
     if season.closes_at is None:
         over = season.state is SeasonState.FINALS and season.finals_done_at is not None
         finals_over = _("Its finals are over. Close it to publish the standings.")
         return finals_over if over and not season.closes_when_done else ""
     if season.closes_at <= now(session):
-        open_matters = season_unfinished(session, season.id)
+        open_matters = unfinished(session, season.id)
         if open_matters.holds:
             return _("It is due to close but waits for %(waits_for)s.", waits_for=", ".join(open_matters.words()))
     return ""
