@@ -106,11 +106,8 @@ def end_session(session: Session, secret: str) -> None:
 
 
 def look_up(session: Session, secret: str, kind: TokenKind) -> Access:
-    """Find the owner of a secret.
-
-    Raises:
-        BadToken: unknown, of another kind, revoked or expired, or its owner's account is closed, which holders of a
-        once valid secret may learn.
+    """Find the owner of a secret. Raises BadToken: it is unknown, of another kind, revoked or expired, or its owner's
+    account is closed, which holders of a once valid secret may learn.
     """
     row = session.exec(OWNED, params={"sha256": digest(secret), "kind": kind}).first()
     if row is None:

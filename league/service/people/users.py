@@ -102,11 +102,8 @@ RESERVED = frozenset(
 
 
 def sign_up(session: Session, name: str, password: str, code: str = "") -> Person:
-    """Create an author. The hash is computed before the transaction's first statement, so nobody waits for it.
-
-    Raises:
-        NotInvited: sign-up is closed, or the invitation code is wrong. NameTaken: upper and lower case do not count;
-        also a reserved name.
+    """Create an author. The hash is computed before the transaction's first statement, so nobody waits for it. Raises
+    NotInvited; NameTaken: upper and lower case do not count; also a reserved name.
     """
     must_be_free(name)
     password_hash = hashed(password)
@@ -129,11 +126,8 @@ def lock_names(session: Session) -> None:
 
 
 def check_password(session: Session, name: str, password: str) -> Person:
-    """Find the user with this name and password. Use a reading session.
-
-    Raises:
-        WrongCredentials: the name or the password is wrong.
-        AccountClosed: the password is correct, but the account is closed.
+    """Find the user with this name and password. Use a reading session. Raises WrongCredentials; AccountClosed: the
+    password is correct, but the account is closed.
     """
     user = user_named(session, name)
     known = user.password_hash if user is not None and user.password_hash else None
@@ -230,11 +224,8 @@ def person_known_as(session: Session, issuer: str, subject: str) -> Person | Non
 
 
 def sign_up_as(session: Session, name: str, code: str, issuer: str, subject: str) -> Person:
-    """Create an author without a password.
-
-    Raises:
-        NotInvited, NameTaken: as for everybody.
-        AlreadyLinked: the identity opens an account already.
+    """Create an author without a password. Raises NotInvited, NameTaken; AlreadyLinked: the identity opens an account
+    already.
     """
     must_be_free(name)
     check_newcomer(session, code)
