@@ -16,7 +16,6 @@ from typing import Any
 
 from sqlmodel import Session, col, select
 
-from deadheat.engine.figures import counted
 from deadheat.engine.games import GAMES
 from deadheat.engine.language import N_, _
 from deadheat.league import season_file
@@ -305,7 +304,7 @@ def _timetable(then: Mapping[str, Any], at: datetime) -> list[DeclaredDate]:
     for line in then[EVALUATIONS]:
         label = _("Evaluation %(name)s", name=line.name)
         if line.every_minutes is not None:
-            label += _(", then every %(time)s", time=counted(line.every_minutes, "minute"))
+            label += _(", then every %(time)s", time=line.interval)
         dates.append(DeclaredDate(EVALUATIONS, label, line.next_due(at), N_("all times have passed")))
     dates.sort(key=lambda date: (date.at is None, date.at or at))
     steps += ((date.at or latest, date) for date in dates)
