@@ -166,8 +166,8 @@ class Pruned:
 
 
 def back_up(settings: Settings, folder: Path, progress: Progress = lambda *_: None) -> Backup:
-    """Add a back-up of the deployment to those in `folder`. Raises WrongSchema: there is no league, or one of an unknown
-    schema; BadBackup: another one is in progress, or the database was migrated meanwhile.
+    """Add a back-up of the deployment to those in `folder`. Raises WrongSchema: there is no league, or its schema is
+    unknown; BadBackup: another one is in progress, or the database was migrated meanwhile.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     with _alone(folder):
