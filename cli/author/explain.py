@@ -24,7 +24,7 @@ from deadheat.cli.server.client import Server, Token
 from deadheat.engine.chance import attempt_seed
 from deadheat.engine.core import STDERR_KEPT_BYTES, Reply, Seat
 from deadheat.engine.figures import duration, limit, points, seat_number, visible
-from deadheat.engine.transcript import Exchange, Prompt, Transcript
+from deadheat.engine.transcript import Prompt, Transcript
 from deadheat.engine.verdicts import (
     VERDICTS,
     ending,
@@ -237,24 +237,17 @@ def _lines_table(transcript: Transcript, seat: Seat, count: int) -> Table:
         made.add_column(heading, justify="right", no_wrap=True)
     made.add_column("line", overflow="fold")
     for exchange in exchanges:
-        for sign, took, host, *row in _rows(exchange, seat):
-            made.add_row(sign, took, *([host] if taken else []), *row)
+        limit_ns = 0
+        for message in exchange.messages:
+            if message.seat == seat:
+                made.add_row("<<", "", *([""] if taken else []), "", "", Text(visible(message.line)))
+                limit_ns = message.limit_ns or limit_ns
+        reply = exchange.replies.get(seat)
+        if reply is not None:
+            line = Text(f"(no line: {reply.fault})", "red") if reply.line is None else Text(visible(reply.line))
+            host = [duration(reply.stolen_ns) if reply.stolen_ns else "-"] if taken else []
+            made.add_row(">>", duration(reply.own_ns), *host, limit(limit_ns), _cpu(reply), line)
     return made
-
-
-def _rows(exchange: Exchange, seat: Seat) -> list[tuple[RenderableType, ...]]:
-    rows: list[tuple[RenderableType, ...]] = []
-    limit_ns = 0
-    for message in exchange.messages:
-        if message.seat == seat:
-            rows.append(("<<", "", "", "", "", Text(visible(message.line))))
-            limit_ns = message.limit_ns or limit_ns
-    reply = exchange.replies.get(seat)
-    if reply is not None:
-        line = Text(visible(reply.line)) if reply.line is not None else Text(f"(no line: {reply.fault})", style="red")
-        host = duration(reply.stolen_ns) if reply.stolen_ns else "-"
-        rows.append((">>", duration(reply.own_ns), host, limit(limit_ns), _cpu(reply), line))
-    return rows
 
 
 def _cpu(reply: Reply) -> str:

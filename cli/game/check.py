@@ -301,20 +301,16 @@ def tournament(game: GameFolder, folder: Path) -> Iterator[str]:
             except subprocess.TimeoutExpired:
                 running.send_signal(signal.SIGINT)  # interrupt it; the games played so far count
                 output, errors = running.communicate()
-    games = [game_line for game_line in map(json.loads, output.splitlines()) if "players" in game_line]
-    for game_line in games:
-        game_line["players"] = [player.removeprefix(HOUSE) for player in game_line["players"]]
+    games = [played for played in map(json.loads, output.splitlines()) if "players" in played]
+    for played in games:
+        played["players"] = [player.removeprefix(HOUSE) for player in played["players"]]
     if not games:
         yield f"the house bots have played no game within {TOURNAMENT_SECONDS} s: {errors.strip()[-600:]}"
         return
-    yield from _faults(games)
-    yield from _order(games, [bot for bot in bots if bot != RANDOM])
-
-
-def _faults(games: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    counts = Counter((game["players"][each["seat"]], each["fault"]) for game in games for each in game["faults"])
-    for (bot, fault), count in sorted(counts.items()):
+    faults = Counter((played["players"][each["seat"]], each["fault"]) for played in games for each in played["faults"])
+    for (bot, fault), count in sorted(faults.items()):
         yield f"the house bot {bot} commits the fault {fault} in {count} of {len(games)} games"
+    yield from _order(games, [bot for bot in bots if bot != RANDOM])
 
 
 def _order(games: Sequence[Mapping[str, Any]], bots: Sequence[str]) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,15 +43,10 @@ def _sane(data: bytes) -> Transcript:
         except zstandard.ZstdError as error:
             raise BadTranscript(f"damaged compression: {error}") from error
     transcript = decode(data)
-    if any(abs(value) > MAX_NUMBER for value in _times(transcript)):
+    times = ((p.limit_ns, *p.reply, *(p.reply.evidence or ())) for p in transcript.prompts())
+    if any(isinstance(value, int) and abs(value) > MAX_NUMBER for values in times for value in values):
         raise BadTranscript("it has a time of more than a hundred years")
     return transcript
-
-
-def _times(transcript: Transcript) -> Iterator[int]:
-    for prompt in transcript.prompts():
-        values = (prompt.limit_ns, *prompt.reply, *(prompt.reply.evidence or ()))
-        yield from (value for value in values if isinstance(value, int))
 
 
 def load(file: Path) -> Transcript:
