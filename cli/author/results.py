@@ -53,10 +53,10 @@ def leaderboard(
 
 def _shown(client: Client, board: Leaderboard) -> Iterator[RenderableType]:
     yield standings_table(board)
-    yield from absent(client.entries(board.season_id), board)
+    yield from _absent(client.entries(board.season_id), board)
 
 
-def absent(entries: Iterable[Entry], board: Leaderboard) -> list[str]:
+def _absent(entries: Iterable[Entry], board: Leaderboard) -> list[str]:
     """List entries that are no longer in the ranking, one line per reason."""
     ranked = {row.bot_id for row in board.rows}
     names: dict[str, list[str]] = {}

@@ -124,7 +124,7 @@ def play(
         run = Run(rules, bots, transcripts, sandbox, as_json)
         with reserved(2) as cpus, Arena(backend, programs, bot_limits(cpus), cpus[1:]) as arena:
             arena.open()
-            run.play_all(arena, programs, list(seeds(seed, matches)))
+            run.play_all(arena, programs, list(_seeds(seed, matches)))
     if as_json:
         print_json({"summary": run.summary()})
     elif run.no_start is None and run.score.played + run.score.abandoned:
@@ -270,7 +270,7 @@ class Run:
             raise typer.Exit(INTERRUPTED)
 
 
-def seeds(text: str, count: int) -> Iterator[bytes]:
+def _seeds(text: str, count: int) -> Iterator[bytes]:
     """Yield a seed for each match (see `engine.chance.seeds`). Without a text, the seeds are new each time."""
     return islice(chance.seeds(text or secrets.token_hex(chance.SEED_BYTES)), count)
 
