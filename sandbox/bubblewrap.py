@@ -1,7 +1,7 @@
 """Boxes for other people's bots without root and without a container engine: `bwrap`, by namespaces of the kernel.
 
 A run has three processes: bwrap, which waits for the end; process 1 of the namespace, which also belongs to bwrap;
-process 2, first a shell with `_SCRIPT`, then the bot. docs/why/bots-at-home.md lists what this confines.
+process 2, first a shell with `_SCRIPT`, then the bot. docs/why/walls-around-a-bot.md lists what this confines.
 
 * The shell writes one byte to a socket, and the kernel adds the sender's process id (SO_PASSCRED): that is the bot's id
   on this host, which the meter measures. The shell then waits for one byte, so the bot begins only when everything is

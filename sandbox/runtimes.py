@@ -33,7 +33,7 @@ MARGIN_MS, GVISOR_MARGIN_MS = 3, 10
 """How close to a deadline verdicts on reference bots must be right. Under gVisor, 6 of 300 sleepers that aimed 3 ms
 before it were late through its kernel's activity, which no counter shows; of 400 that aimed 10 ms before, none was."""
 
-_HOW = "docs/how-to/gvisor.md says how to register one"
+_HOW = "docs/how-to/machines.md says how to register one"
 _USER_NAMESPACES = {"name=rootless": "is rootless", "name=userns": "maps users (userns-remap)"}
 
 NO_PARSER = "this machine's kernel has AppArmor, and its parser is missing"

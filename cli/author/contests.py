@@ -18,16 +18,17 @@ from deadheat.engine.figures import counted
 from deadheat.league.pairing.figures import CHOICE, NEWEST, Figure
 from deadheat.league.pairing.formats import USUAL, EvaluationFormat
 from deadheat.league.records.bots import Bot
-from deadheat.league.records.contests import Contest, ContestDetail
-from deadheat.league.records.entries import PanelOpponent
-from deadheat.league.records.evaluations import (
+from deadheat.league.records.contests import (
     BracketTie,
+    Contest,
+    ContestDetail,
     Evaluation,
     EvaluationDetail,
     EvaluationPairing,
     EvaluationSeat,
     EvaluationStanding,
 )
+from deadheat.league.records.entries import PanelOpponent
 from deadheat.league.records.seasons import Season
 from deadheat.league.states import ON_LADDER, ContestKind, ContestState
 from deadheat.league.timetable import MOST_MATCHES, MOST_ROUNDS

@@ -147,7 +147,7 @@ def test_divisions_stand_apart_and_have_pages_of_their_own(site: Site) -> None:
     ("name", "link"),
     [
         ("start/author", "/docs/reference/verdicts"),
-        ("how-to/play-in-the-browser", "/games/liars-dice"),
+        ("start/player", "/games/liars-dice"),
         ("start/organiser", "/docs/reference/season-file"),
     ],
 )

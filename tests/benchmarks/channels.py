@@ -9,7 +9,7 @@ the other half says how often it is right. What chance explains is 0.
 
 (a) From match to match of a series: every channel once a boundary. (b) Between two boxes on different processors, (c)
 on one. The host's page cache is emptied once at the beginning, as after a start of the machine, so whatever is not
-resident shows. Channels that docs/why/covert-channels.md admits are marked; all others must be 0.
+resident shows. Channels that docs/why/walls-around-a-bot.md admits are marked; all others must be 0.
 """
 
 import contextlib

@@ -29,7 +29,7 @@ TAG = "check"
 
 UP_SECONDS = 240
 (BASE_COPY,) = re.findall(
-    r"exec postgres sh -c '(.*base/.*)'", (DEPLOY.parent / "docs" / "how-to" / "restore-to-a-moment.md").read_text()
+    r"exec postgres sh -c '(.*base/.*)'", (DEPLOY.parent / "docs" / "how-to" / "back-up.md").read_text()
 )
 STOP_SECONDS = 55
 """More than the 45 s that docs/how-to/scale.md promises, and less than the 60 s after which compose kills."""

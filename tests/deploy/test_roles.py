@@ -121,7 +121,7 @@ def test_a_league_of_the_superuser_becomes_its_owners_and_services_are_no_superu
 
 
 ARCHIVED_SECONDS = 120
-OPERATORS = (ROOT / "docs" / "how-to" / "restore-to-a-moment.md").read_text("utf-8")
+OPERATORS = (ROOT / "docs" / "how-to" / "back-up.md").read_text("utf-8")
 CONFIGURATION = (DEPLOY / "postgres" / "archive.conf").read_text("utf-8")
 
 

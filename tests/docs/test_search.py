@@ -25,7 +25,7 @@ LOOKED_FOR = {
     "memory limit": "how-to/upload#where-your-bot-runs-and-its-limits",
     "supported languages": "how-to/upload#choose-a-language",
     "backup": "how-to/back-up",
-    "restore database": "how-to/restore-to-a-moment",
+    "restore database": "how-to/back-up",
     "ban user": "how-to/abuse#ban-an-account",
     "discord webhook": "how-to/inbox-and-appeals#webhooks-and-e-mail",
     "curl": "how-to/use-in-ci#with-curl-alone",
@@ -33,7 +33,7 @@ LOOKED_FOR = {
     "reinforcement learning": "how-to/train",
     "how do I add a new game?": "how-to/add-a-game",
     "exit codes": "reference/commands#exit-codes",
-    "nginx": "how-to/proxy",
+    "nginx": "how-to/install#put-a-proxy-with-tls-in-front",
     "environment variables": "reference/settings",
     "withdraw my bot": "how-to/in-a-season#withdraw",
     "deadheat submit": "reference/commands#submit",
@@ -41,7 +41,7 @@ LOOKED_FOR = {
     "appeals": "how-to/inbox-and-appeals#appeal",
     "upgrading": "how-to/upgrade",
     "swiss tournament": "why/matchmaking#finals",
-    "cheating": "why/covert-channels",
+    "cheating": "why/walls-around-a-bot#covert-channels",
 }
 ALSO = 3
 """Among so many results the page has to be: a screen of a phone."""

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from deadheat.api.pages.texts.markdown import headings
-from deadheat.api.pages.texts.shelves import DOCS, MOVED, PAGES, SHELVES, source
+from deadheat.api.pages.texts.markdown import anchors, headings
+from deadheat.api.pages.texts.shelves import DOCS, MERGED, MOVED, PAGES, SHELVES, source
 
 GENERATED = {"reference/commands", "reference/settings", "reference/metrics"}
 MOST_WORDS = 1_200
@@ -30,6 +30,13 @@ def test_every_page_stands_on_a_shelf() -> None:
     assert len(PAGES) == sum(len(shelf.pages) for shelf in SHELVES), "no page stands on two"
     assert {path.name for path in DOCS.glob("*.md")} == {"README.md", "decisions.md"}
     assert set(MOVED.values()) <= set(PAGES)
+
+
+@pytest.mark.parametrize("former", MERGED)
+def test_a_former_page_leads_to_a_part_of_one_that_is_there(former: str) -> None:
+    page, _, part = MERGED[former].partition("#")
+    assert former not in PAGES
+    assert not part or part in anchors([words for _level, words in headings(source(page))])
 
 
 @pytest.mark.parametrize("page", PAGES)

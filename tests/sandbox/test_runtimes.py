@@ -47,7 +47,7 @@ def test_a_runtime_is_known_by_what_the_engine_tells(info: dict[str, Any], wante
 
 
 def test_a_runtime_that_the_engine_does_not_have_is_refused() -> None:
-    with pytest.raises(SandboxError, match=r"has no runtime 'runsc' \(it has gv, runc\); docs/how-to/gvisor.md says"):
+    with pytest.raises(SandboxError, match=r"has no runtime 'runsc' \(it has gv, runc\); docs/how-to/machines.md says"):
         find_runtime(INFO, "runsc")
 
 

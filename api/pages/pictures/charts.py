@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 from deadheat.engine import figures
 from deadheat.engine.figures import nice, used
 from deadheat.engine.language import _
-from deadheat.league.records.evaluations import Course
+from deadheat.league.records.contests import Course
 from deadheat.league.service.rankings.history import HistoryPoint
 
 WIDTH, HEIGHT = 720, 240

@@ -26,6 +26,9 @@ SHELVES = [
 MOVED: dict[str, str] = _TABLE["moved"]
 """Where a guide of earlier versions went: its name at /about/NAME, and the page that took its place."""
 
+MERGED: dict[str, str] = _TABLE["merged"]
+"""Pages that became part of another: the former name, and the page that has their text, perhaps with its section."""
+
 
 def translation(page: str, reader: str) -> Path | None:
     """Return the file of the page in the reader's language, if there is one besides the English one."""
