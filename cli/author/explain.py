@@ -16,7 +16,7 @@ from deadheat.cli.author.matches import local_file, match_number
 from deadheat.cli.console import USAGE, fail, last_lines, note, quoted, short
 from deadheat.cli.console import command as to_type
 from deadheat.cli.local.bots import HOUSE, RECORDED
-from deadheat.cli.local.transcripts import doubt, load, players, stderr_path, was_killed
+from deadheat.cli.local.transcripts import KILLED, STDERR, beside, doubt, load, players
 from deadheat.cli.local.watch import File
 from deadheat.cli.output import Column, Columns, Output, says, table
 from deadheat.cli.replays.pages import VIEWS, sheet
@@ -40,7 +40,7 @@ from deadheat.engine.verdicts import (
 SLOWEST = 5
 ASKED_WIDTH = 28
 STDERR_LINES = 12
-KILLED = "It was still running after a second and was killed. The result stands. Exit when you read FINISH."
+KILLED_WORDS = "It was still running after a second and was killed. The result stands. Exit when you read FINISH."
 LOCAL_BOT = "my_bot.py"  # replaces a program that is not where the transcript says
 
 
@@ -111,12 +111,12 @@ def _text(
     yield from ("", Text("Its last lines (<< to the bot, >> from it)", "bold"))
     yield Padding(_lines_table(transcript, seat, exchanges), (0, 0, 0, 2))
     if facts["killed_after_finish"]:
-        yield Text.assemble(("\nAfter FINISH", "bold"), f"  {KILLED}")
+        yield Text.assemble(("\nAfter FINISH", "bold"), f"  {KILLED_WORDS}")
     yield ""
     if facts["stderr"] is None:
         yield Text.assemble(("Its stderr  ", "bold"), "no file beside the transcript")
     else:
-        yield Text.assemble(("The end of its stderr  ", "bold"), visible(str(stderr_path(file, seat))))
+        yield Text.assemble(("The end of its stderr  ", "bold"), visible(str(beside(file, seat, STDERR))))
         yield quoted(facts["stderr"])
     if own_match is not None:
         yield Text.assemble(
@@ -166,7 +166,7 @@ def _explained(file: Path, transcript: Transcript, seat: Seat, exchanges: int, r
             }
             for number in last_exchanges(transcript, seat, exchanges)
         ],
-        "killed_after_finish": fault is None and was_killed(file, seat),
+        "killed_after_finish": fault is None and beside(file, seat, KILLED).is_file(),
         "stderr": None if (written := _stderr(file, seat)) is None else last_lines(written, STDERR_LINES),
         "again": _again(file, transcript, seat),
     }
@@ -257,7 +257,7 @@ def _cpu(reply: Reply) -> str:
 def _stderr(file: Path, seat: Seat) -> bytes | None:
     """Return the seat's stderr, or None if there is none beside the transcript."""
     try:
-        with stderr_path(file, seat).open("rb") as stream:
+        with beside(file, seat, STDERR).open("rb") as stream:
             return stream.read(STDERR_KEPT_BYTES)
     except OSError:
         return None

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from deadheat.cli.author.bots import find_bot
 from deadheat.cli.console import USAGE, cannot, err, fail, harmless, make_folder, note, number_in, quoted, say
-from deadheat.cli.local.transcripts import load, note_killed, parsed, stderr_path
+from deadheat.cli.local.transcripts import STDERR, beside, load, note_killed, parsed
 from deadheat.cli.output import Column, Columns, Output, as_object, listed, table, tabled
 from deadheat.cli.server.api_client import Client, Refused
 from deadheat.cli.server.client import Most, asks, connect
@@ -268,7 +268,7 @@ def _save(client: Client, match: Match, folder: Path) -> Path:
         for ending in endings:
             note_killed(path, ending.seat, ending.lingered)
             if ending.stderr:
-                stderr_path(path, ending.seat).write_text(ending.stderr, encoding="utf-8", errors="backslashreplace")
+                beside(path, ending.seat, STDERR).write_text(ending.stderr, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         cannot(f"write {error.filename or path}", error)
     return path

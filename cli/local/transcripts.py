@@ -86,14 +86,21 @@ def players(transcript: Transcript) -> list[str]:
     return [str(name) for name in names]
 
 
-def stderr_path(transcript: Path, seat: int) -> Path:
-    """Return the path of a seat's stderr, which exists if it wrote any. The name counts seats from 1, for people."""
-    return _beside(transcript, seat, "stderr")
+STDERR, KILLED = "stderr", "killed"
+"""The endings of files beside a transcript: what a seat wrote to stderr, and that it had to be killed after FINISH."""
+
+
+def beside(transcript: Path, seat: int, ending: str) -> Path:
+    """Return the path of a seat's file, whether or not it exists. The name counts seats from 1, for people."""
+    name = transcript.name
+    for suffix in _SUFFIXES:
+        name = name.removesuffix(suffix)
+    return transcript.with_name(f"{name}.seat{seat_number(seat)}.{ending}")
 
 
 def note_killed(transcript: Path, seat: int, killed: bool) -> None:
     """Note beside a transcript, since it is not part of the match, whether a program was killed after FINISH."""
-    note = _beside(transcript, seat, "killed")
+    note = beside(transcript, seat, KILLED)
     if killed:
         note.write_text("It was still running a second after FINISH and was killed.\n", encoding="ascii")
     else:
@@ -110,21 +117,10 @@ def keep(file: Path, played: Played) -> set[Seat]:
     for seat in range(transcript.seats):
         note_killed(file, seat, seat in killed)
         if seat in played.exits and played.exits[seat].stderr:
-            stderr_path(file, seat).write_bytes(played.exits[seat].stderr)
+            beside(file, seat, STDERR).write_bytes(played.exits[seat].stderr)
         else:  # left by an earlier match with the same name
-            stderr_path(file, seat).unlink(missing_ok=True)
+            beside(file, seat, STDERR).unlink(missing_ok=True)
     return killed
-
-
-def was_killed(transcript: Path, seat: int) -> bool:
-    return _beside(transcript, seat, "killed").is_file()
-
-
-def _beside(transcript: Path, seat: int, ending: str) -> Path:
-    name = transcript.name
-    for suffix in _SUFFIXES:
-        name = name.removesuffix(suffix)
-    return transcript.with_name(f"{name}.seat{seat_number(seat)}.{ending}")
 
 
 def faults_of(transcript: Transcript) -> list[dict[str, Any]]:
