@@ -87,7 +87,8 @@ def meaning(field: str, shape: str) -> str:
     """Return what a field of a shape, or a `parameter`, means that is not described where it is declared.
     Raises KeyError.
     """
-    return meanings().get(shape, {}).get(field) or meanings()[field]
+    text: str = meanings().get(shape, {}).get(field) or meanings()[field]
+    return text
 
 
 @cache
@@ -163,7 +164,6 @@ def create_app(
     app.state.tables = Tables()
     # Add the finished routes: `include_router` would build each again in every process.
     app.router.routes += ROUTES
-    app.mount("/static/reference", docs.assets)
     app.mount("/static/docs", docs.pictures)
     app.mount("/static/games", GameFiles())
     app.mount("/static", Files(directory=SITE / "static"), name="static")

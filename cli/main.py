@@ -51,16 +51,16 @@ PANELS = {
     "Results": {
         "watch": "server.follow:watch",
         "matches": "author.matches:matches",
-        "leaderboard": "author.leaderboard:leaderboard",
-        "timeouts": "author.leaderboard:timeouts",
+        "leaderboard": "author.results:leaderboard",
+        "timeouts": "author.results:timeouts",
         "download": "author.matches:download",
-        "export": "author.records:export",
-        "audit": "author.records:audit",
+        "export": "author.results:export",
+        "audit": "author.results:audit",
     },
     "For organisers": {
         "season": "organiser.season:group",
         "organise": "organiser.rulings:group",
-        "workers": "operator.workers:workers",
+        "workers": "organiser.rulings:workers",
     },
     "Running a server": {
         "serve": "operator.deployment:serve",
@@ -128,7 +128,7 @@ def load(name: str) -> Any:
     return get_command(alone)
 
 
-class Lazily(TyperGroup):
+class _Lazily(TyperGroup):
     """Replaces the placeholder of a listed command by the command itself when somebody names it."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -201,11 +201,11 @@ def choose(
 
 
 def _listed() -> None:
-    raise AssertionError("it is only listed: `Lazily` runs the command itself")
+    raise AssertionError("it is only listed: `_Lazily` runs the command itself")
 
 
 app = typer.Typer(
-    cls=Lazily,
+    cls=_Lazily,
     add_completion=True,
     pretty_exceptions_enable=False,
     help="Deadheat: a league for bots under hard deadlines.",

@@ -18,7 +18,7 @@ import typer
 from pydantic import TypeAdapter
 from rich.console import RenderableType
 
-from deadheat.cli.author.leaderboard import standings_table
+from deadheat.cli.author.results import standings_table
 from deadheat.cli.console import USAGE, cannot, fail, short
 from deadheat.cli.output import Column, Columns, Output, places, says, table
 from deadheat.cli.server.api_client import Client, doubting
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from sqlmodel import Session
 
     from deadheat.league.ratings import Log, Rating, RatingConfig, RatingTable
-    from deadheat.league.sprt import State
     from deadheat.league.verification.comparison import Recount
     from deadheat.league.verification.fairness import DiceCheck
 
@@ -364,7 +363,15 @@ def sprt(
         state = test(_numbers(counts), Terms(elo0, elo1, Model(model), alpha, beta))
     except ValueError as error:
         fail(str(error), USAGE)
-    return Output(asdict(state), _lines(state, elo0, elo1))
+    score = "" if state.score is None else f", score {100 * state.score:.2f} %"
+    played = counted(state.games, "game")
+    head = f"LLR {state.llr:.2f} in [{state.lower:.2f}, {state.upper:.2f}] after {played}{score}"
+    verdicts = {
+        "accept": f"H1 is accepted: the difference is {elo1:g} rather than {elo0:g} Elo.",
+        "reject": f"H1 is rejected: the difference is {elo0:g} rather than {elo1:g} Elo.",
+        "continue": "Undecided: more games are needed.",
+    }
+    return Output(asdict(state), [head, verdicts[state.verdict.value]])
 
 
 def bounds(text: str) -> dict[str, float] | None:
@@ -386,15 +393,3 @@ def _numbers(text: str) -> list[int]:
     if not all(part.isascii() and part.isdigit() and len(part) < 20 for part in parts):
         raise ValueError("counts are whole numbers with commas between them, such as 10,20,30")
     return [int(part) for part in parts]
-
-
-def _lines(state: State, elo0: float, elo1: float) -> list[str]:
-    score = "" if state.score is None else f", score {100 * state.score:.2f} %"
-    played = counted(state.games, "game")
-    verdicts = {
-        "accept": f"H1 is accepted: the difference is {elo1:g} rather than {elo0:g} Elo.",
-        "reject": f"H1 is rejected: the difference is {elo0:g} rather than {elo1:g} Elo.",
-        "continue": "Undecided: more games are needed.",
-    }
-    head = f"LLR {state.llr:.2f} in [{state.lower:.2f}, {state.upper:.2f}] after {played}{score}"
-    return [head, verdicts[state.verdict.value]]

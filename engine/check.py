@@ -63,15 +63,6 @@ def check_game(game: Game, new_bot: Callable[[int], Bot]) -> None:
     Raises:
         NotConforming: on the first thing that is wrong.
     """
-    _check_description(game)
-    for seats in game.seats:
-        try:
-            _check_with(game, new_bot, seats)
-        except NotConforming as wrong:
-            raise NotConforming(f"{game.name} with {seats} seats: {wrong}") from wrong
-
-
-def _check_description(game: Game) -> None:
     if not NAME.fullmatch(game.name):
         raise NotConforming(f"the name {game.name!r} must consist of lower-case letters, digits and single hyphens")
     if not game.title.strip():
@@ -80,20 +71,21 @@ def _check_description(game: Game) -> None:
         raise NotConforming(f"{game.name}: the rules' version {game.rules_version!r} is not a whole number from 1")
     if len(game.seats) == 0 or game.seats[0] < 1 or game.seats.step != 1:
         raise NotConforming(f"{game.name}: seats {game.seats!r} are not a range of numbers of seats")
-
-
-def _check_with(game: Game, new_bot: Callable[[int], Bot], seats: int) -> None:
-    matches = []
-    for number in range(MATCHES):
-        bots = Bots(new_bot, seats, number, doubles=True)
-        match = play_match(game, seats, seed_of(number), bots)
-        check_result(match, {})
-        check_replay(game, match)
-        match.others = bots.others
-        matches.append(match)
-    _check_side_by_side(game, *matches[:2])
-    _check_faults(game, matches[0], new_bot)
-    _check_secrets(game, matches[0])
+    for seats in game.seats:
+        try:
+            matches = []
+            for number in range(MATCHES):
+                bots = Bots(new_bot, seats, number, doubles=True)
+                match = play_match(game, seats, seed_of(number), bots)
+                check_result(match, {})
+                check_replay(game, match)
+                match.others = bots.others
+                matches.append(match)
+            _check_side_by_side(game, *matches[:2])
+            _check_faults(game, matches[0], new_bot)
+            _check_secrets(game, matches[0])
+        except NotConforming as wrong:
+            raise NotConforming(f"{game.name} with {seats} seats: {wrong}") from wrong
 
 
 # What is checked -------------------------------------------------------------------------------------------------

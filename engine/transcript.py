@@ -168,7 +168,9 @@ def decode(data: bytes) -> Transcript:
         raise BadTranscript("cut short: a transcript ends with a result line and a newline")
     try:
         objects = [json.loads(line) for line in lines[:-1]]
-        _check_chain(lines[:-1], objects)
+        for number in range(1, len(objects)):
+            if objects[number].get("prev") != hashlib.sha256(lines[number - 1]).hexdigest():
+                raise BadTranscript(f"line {number + 1} is not chained to line {number}: one of them was altered")
         header = objects[0]
         version = header["deadheat"]
         if type(version) is not int or not OLDEST_VERSION <= version <= FORMAT_VERSION:
@@ -182,7 +184,7 @@ def decode(data: bytes) -> Transcript:
             seats=_whole(header["seats"]),
             seed=seed,
             exchanges=tuple(_decode_exchange(item) for item in objects[1:-1]),
-            result=decode_result(objects[-1]),
+            result=_decode_result(objects[-1]),
             about=_object(header["about"]),
             attempt=_attempt(header["attempt"]) if version > OLDEST_VERSION else 1,
             variant={name: _whole(value) for name, value in _object(header.get("variant", {})).items()},
@@ -208,7 +210,7 @@ def encode_result(result: Result) -> dict[str, Any]:
     return {"ranks": list(result.ranks), "points": points, "faults": faults}
 
 
-def decode_result(item: Mapping[str, Any]) -> Result:
+def _decode_result(item: Mapping[str, Any]) -> Result:
     """Decode what `encode_result` wrote; raises KeyError, TypeError, ValueError or AttributeError on anything else."""
     points = None if item["points"] is None else tuple(_decode_points(value) for value in item["points"])
     faults = {int(seat): Fault(fault) for seat, fault in item["faults"].items()}
@@ -343,9 +345,3 @@ def _object(value: object) -> dict[str, object]:
     if not isinstance(value, dict):
         raise TypeError(f"{type(value).__name__} instead of an object")
     return value
-
-
-def _check_chain(lines: list[bytes], objects: list[Any]) -> None:
-    for number in range(1, len(lines)):
-        if objects[number].get("prev") != hashlib.sha256(lines[number - 1]).hexdigest():
-            raise BadTranscript(f"line {number + 1} is not chained to line {number}: one of them was altered")

@@ -12,7 +12,6 @@ from deadheat.engine.core import (
     FOUND_BY_RULES,
     MAX_LINE_BYTES,
     READY_LIMIT_NS,
-    Event,
     Fault,
     Game,
     Message,
@@ -211,25 +210,21 @@ def _check_step(step: Step, commands: Sequence[str], seats: int, number: int) ->
             known = ", ".join(commands)
             raise NotConforming(f"{where} the prompt {message.command!r} is none of its commands: {known}")
     for event in step.events:
-        _check_event(event, seats, where)
-
-
-def _check_event(event: Event, seats: int, where: str) -> None:
-    try:
-        again = json.loads(json.dumps(event))
-    except (TypeError, ValueError):
-        again = None
-    if again != event or not isinstance(event.get("type"), str):
-        cure = "use lists instead of tuples, and only texts as keys"
-        raise NotConforming(f"{where} the event {event!r} is not JSON with a type: {cure}")
-    owned = type(event.get("seat")) is int and event["seat"] in range(seats)
-    if event.get("private", False) not in (True, False) or (event.get("private") and not owned):
-        raise NotConforming(f"{where} the event {event!r} is private and does not say whose: it needs a seat")
+        try:
+            again = json.loads(json.dumps(event))
+        except (TypeError, ValueError):
+            again = None
+        if again != event or not isinstance(event.get("type"), str):
+            cure = "use lists instead of tuples, and only texts as keys"
+            raise NotConforming(f"{where} the event {event!r} is not JSON with a type: {cure}")
+        owned = type(event.get("seat")) is int and event["seat"] in range(seats)
+        if event.get("private", False) not in (True, False) or (event.get("private") and not owned):
+            raise NotConforming(f"{where} the event {event!r} is private and does not say whose: it needs a seat")
 
 
 def check_result(match: Match, faults: Mapping[Seat, Fault | None]) -> None:
     """Raise NotConforming unless the result fits. `faults` were injected; None: a malformed or illegal line."""
-    result, seats = match.result, range(match.seats)
+    result = match.result
     assert result is not None
     if result.faults.keys() != faults.keys():
         events = [dict(event) for step in match.steps for event in step.events if event["type"] == "fault"]
@@ -249,14 +244,11 @@ def check_result(match: Match, faults: Mapping[Seat, Fault | None]) -> None:
     points = result.points
     if points is not None and (len(points) != match.seats or any(type(p) not in (int, Fraction) for p in points)):
         raise NotConforming(f"the points {points} are not an int or a Fraction for each seat")
-    _check_farewell(match.steps[-1].messages, [seat for seat in seats if seat not in faults])
-
-
-def _check_farewell(messages: Sequence[Message], seats: Sequence[Seat]) -> None:
-    farewell = [Message(seat, "FINISH") for seat in seats]
+    messages, left = list(match.steps[-1].messages), [seat for seat in range(match.seats) if seat not in faults]
+    farewell = [Message(seat, "FINISH") for seat in left]
     notices = messages[: len(messages) - len(farewell)]
-    if list(messages[len(notices) :]) != farewell or any(m.limit_ns is not None or m.line == "FINISH" for m in notices):
-        raise NotConforming(f"its last step does not end with FINISH to seats {list(seats)}, but is {list(messages)}")
+    if messages[len(notices) :] != farewell or any(m.limit_ns is not None or m.line == "FINISH" for m in notices):
+        raise NotConforming(f"its last step does not end with FINISH to seats {left}, but is {messages}")
 
 
 def check_replay(game: Game, match: Match) -> None:

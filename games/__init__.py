@@ -89,14 +89,10 @@ def _places() -> Iterator[tuple[str, Callable[[], Any]]]:
     for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
         yield f"The installed game {point.name} ({point.value})", partial(_announced, point)
     for name in filter(None, os.environ.get(SETTING, "").split(os.pathsep)):
-        for folder in _folders(Path(name).absolute()):
+        path = Path(name).absolute()
+        inside = [each.parent for each in sorted(path.glob("*/__init__.py"))]
+        for folder in [path] if (path / "__init__.py").is_file() or not inside else inside:
             yield f"The game in {folder} ({SETTING})", partial(_of_folder, folder)
-
-
-def _folders(path: Path) -> list[Path]:
-    """Return the named folder if it is a game's, or else all folders of games in it."""
-    inside = [each.parent for each in sorted(path.glob("*/__init__.py"))]
-    return [path] if (path / "__init__.py").is_file() or not inside else inside
 
 
 def _of_package(name: str) -> Any:

@@ -77,8 +77,10 @@ class Blobs:
     """A blob store that threads and processes may share."""
 
     def __init__(self, url: str) -> None:
-        self._store = _open(url)
         self._folder = blob_folder(url)
+        if self._folder is not None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        self._store: ObjectStore = LocalStore(str(self._folder)) if self._folder else from_url(url)
         self._kept: set[Path] = set()
         """The folders of the store that this process has flushed to the disk."""
 
@@ -127,12 +129,8 @@ class Blobs:
             return False
 
     def get(self, name: str, limit_bytes: int) -> bytes:
-        """Return the content, checked against its name.
-
-        Raises:
-            BlobMissing: it is not there.
-            BlobDamaged: it does not match its name, or is larger than `limit_bytes`.
-            BlobsAway.
+        """Return the content, checked against its name. Raises BlobMissing; BlobDamaged: it does not match its name, or
+        is larger than `limit_bytes`; BlobsAway.
         """
         return b"".join(self.stream(name, limit_bytes))
 
@@ -154,12 +152,8 @@ class Blobs:
         return True
 
     def copy(self, name: str, to: "Blobs") -> None:
-        """Copy a blob in its stored form to another store, after checking it against its name.
-
-        Raises:
-            BlobMissing: it is not there.
-            BlobDamaged: its content differs; nothing was copied.
-            BlobsAway.
+        """Copy a blob in its stored form to another store, once it has been checked. Raises as `get` does; then nothing
+        was copied.
         """
         pieces = self._pieces(name)
         with tempfile.TemporaryFile() as packed:
@@ -240,7 +234,6 @@ def _answering() -> Iterator[None]:
 
 
 def _unreadable(name: str, error: BaseError) -> BlobDamaged:
-    """Return the error for a blob that can be read only in part, for example because of a bad sector."""
     return BlobDamaged(name, f"it cannot be read ({error})")
 
 
@@ -264,14 +257,6 @@ class _Reader(io.RawIOBase):
         buffer[:count] = self._left[:count]
         self._left = self._left[count:]
         return count
-
-
-def _open(url: str) -> ObjectStore:
-    folder = blob_folder(url)
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        return LocalStore(str(folder))
-    return from_url(url)
 
 
 def _is_there(file: Path) -> bool:

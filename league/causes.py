@@ -192,8 +192,8 @@ def told_evidence(evidence: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def told_findings(findings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the findings that an appeal's author may read (see `league.verification.review`). Until 2026-11 they
-    included a copy of the ledger's attempts.
+    """Return the findings that an appeal's author may read (see `league.service.rulings.appeals.review`). Until 2026-11
+    they included a copy of the ledger's attempts.
     """
     if "attempts" not in findings:
         return dict(findings)

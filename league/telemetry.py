@@ -58,8 +58,19 @@ def begin_logs(settings: Settings) -> None:
 
 def begin_traces(settings: Settings, service: str) -> None:
     """Make and send traces if the settings name a collector. Call it again after a fork, because it needs a thread."""
-    if settings.traces_url:
-        _send_traces(settings.traces_url, service, settings.worker_name or os.uname().nodename)
+    global _tracer  # noqa: PLW0603  a process has one
+    if not settings.traces_url:
+        return
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    name = settings.worker_name or os.uname().nodename
+    about = {"service.name": f"{SCOPE}-{service}", "service.instance.id": f"{name}:{os.getpid()}"}
+    provider = TracerProvider(resource=Resource.create(about))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(settings.traces_url)))
+    _tracer = provider.get_tracer(SCOPE)
 
 
 @contextlib.contextmanager
@@ -144,16 +155,3 @@ class _Json(JsonFormatter):
             log_data["trace"] = trace.split("-")[1]
         super().add_fields(log_data, record, message_dict)
         log_data.pop("color_message", None)  # uvicorn's, meant for terminals
-
-
-def _send_traces(url: str, service: str, name: str) -> None:
-    global _tracer  # noqa: PLW0603  a process has one
-    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-    from opentelemetry.sdk.resources import Resource
-    from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.sdk.trace.export import BatchSpanProcessor
-
-    about = {"service.name": f"{SCOPE}-{service}", "service.instance.id": f"{name}:{os.getpid()}"}
-    provider = TracerProvider(resource=Resource.create(about))
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(url)))
-    _tracer = provider.get_tracer(SCOPE)

@@ -39,6 +39,12 @@ def added(parts: Iterable[Counts]) -> Counter[int]:
     return total
 
 
+def stored_sum(stored: Mapping[str, int], *more: Counts) -> dict[str, int]:
+    """Add counts to those that a row has, and return them as it has them."""
+    total = added([{int(place): count for place, count in stored.items()}, *more])
+    return {str(place): count for place, count in sorted(total.items())}
+
+
 def percentile(counts: Counts, share: float) -> float | None:
     """Return the share of the limit that this part of the answers (0 to 1) did not exceed; None without answers."""
     wanted = share * sum(counts.values())

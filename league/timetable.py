@@ -59,6 +59,13 @@ class DeclaredEvaluation(BaseModel):
     """What breaks ties, in order, and finally the seed. Left out: the usual order of its format."""
 
     @property
+    def interval(self) -> str:
+        """How often it begins, in the largest unit that is exact; empty if it begins at stated times only."""
+        units = ((60 * 24, "day"), (60, "hour"), (1, "minute"))
+        minutes = self.every_minutes or 0
+        return next((counted(minutes // unit, name) for unit, name in units if minutes and minutes % unit == 0), "")
+
+    @property
     def words(self) -> str:
         """The line as a sentence."""
         rounds = [counted(self.rounds, "round")] if self.rounds else []
@@ -66,8 +73,8 @@ class DeclaredEvaluation(BaseModel):
         each = _("%(matches)s per meeting", matches=counted(self.matches, "match", "matches"))
         when = ", ".join(stamp(at) for at in self.at)
         if self.every_minutes is not None and self.first_at and self.last_at:
-            every, first, last = counted(self.every_minutes, "minute"), stamp(self.first_at), stamp(self.last_at)
-            often = _("every %(time)s from %(at)s to %(last)s", time=every, at=first, last=last)
+            first, last = stamp(self.first_at), stamp(self.last_at)
+            often = _("every %(time)s from %(at)s to %(last)s", time=self.interval, at=first, last=last)
             when = ", ".join(filter(None, (when, often)))
         ties = "; " + _("ties by %(names)s", names=named(self.tie_breaks)) if self.tie_breaks else ""
         return f"{self.name}: {what}, {each}, {when}{_('; counts') if self.counts else ''}{ties}"

@@ -18,7 +18,7 @@ from sqlmodel import Session
 
 from deadheat.league import telemetry
 from deadheat.league.config import Settings
-from deadheat.league.service.course.schedule import go_on, low_after, runs_low, seasons_going_on
+from deadheat.league.service.course.schedule import go_on, runs_low, seasons_going_on
 from deadheat.league.service.evaluations.playing import keep_standings
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.jobs import sweep as league_sweep
@@ -146,7 +146,7 @@ def ask_for_more(series_id: int) -> None:
     """
     try:
         with context().database.reading() as session:
-            season_id = low_after(session, series_id)
+            season_id = runs_low(session, series_id, ended=True)
             rank = season_id is not None and season_id in seasons_to_refit(session, ended=True)
         if season_id is not None:
             enqueue_plan(season_id)

@@ -10,8 +10,7 @@ from markupsafe import Markup, escape
 
 from deadheat.api.pages.pictures.charts import Trend, fault_bar, interval, result_bar, spark, trend_line
 from deadheat.api.pages.render import author_link, bot_link, elo, number, places, share, shown
-from deadheat.engine.figures import counted
-from deadheat.engine.intervals import Bar
+from deadheat.engine.figures import Bar, counted
 from deadheat.engine.language import _, gettext
 from deadheat.league.records.entries import Entry
 from deadheat.league.service.views.careers import Opponent

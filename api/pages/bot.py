@@ -15,7 +15,7 @@ from deadheat.api.pages.pictures import charts
 from deadheat.api.pages.render import everyones, render
 from deadheat.api.schemas.base import RowId
 from deadheat.api.services import Services
-from deadheat.engine.intervals import Bar, bars
+from deadheat.engine.figures import Bar, bars
 from deadheat.engine.language import N_, gettext
 from deadheat.league.errors import NotFound
 from deadheat.league.records.rankings import tally

@@ -30,10 +30,10 @@ from deadheat.api.pages.match import worth_watching
 from deadheat.api.pages.render import everyones, game_title, render
 from deadheat.api.pages.texts.markdown import OF_GAMES, rendered
 from deadheat.api.services import SITE
+from deadheat.engine.figures import bars
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import bots_of, house_bots, protocol_of
 from deadheat.engine.games.variants import parameters
-from deadheat.engine.intervals import bars
 from deadheat.engine.language import _, language
 from deadheat.league.errors import NotFound
 from deadheat.league.service.bots.bots import environment, installed_languages

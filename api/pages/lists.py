@@ -105,8 +105,7 @@ Course = list[tuple[Part, Mapping[str, Any] | None, int]]
 @everyones
 def author(shared: Shared, name: Annotated[str, Path(min_length=1, max_length=32)]) -> str:
     with shared.db.reading() as session:
-        written, bots = careers.author_bots(session, name)
-        teams = careers.teams_of_author(session, name)
+        written, bots, teams = careers.author_bots(session, name)
         return _people(shared, session, bots, who=written, team=None, teams=teams)
 
 

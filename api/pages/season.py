@@ -23,7 +23,7 @@ from deadheat.api.pages.render import ROWS, everyones, render
 from deadheat.api.schemas import base
 from deadheat.api.schemas.base import RowId
 from deadheat.api.services import Services
-from deadheat.engine.intervals import bars
+from deadheat.engine.figures import bars
 from deadheat.engine.language import N_, gettext, language
 from deadheat.league.database import now
 from deadheat.league.records.contests import Contest, ContestDetail

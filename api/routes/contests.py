@@ -12,9 +12,8 @@ from deadheat.api.schemas import base
 from deadheat.api.schemas import contests as schemas
 from deadheat.engine.language import _
 from deadheat.league.errors import WrongState
-from deadheat.league.records.contests import Contest, ContestDetail
+from deadheat.league.records.contests import Contest, ContestDetail, Evaluation, EvaluationDetail
 from deadheat.league.records.entries import AskedChallenge
-from deadheat.league.records.evaluations import Evaluation, EvaluationDetail
 from deadheat.league.service.duels import requests
 from deadheat.league.service.evaluations.beginning import begin_now, cancel_evaluation, resume_evaluation
 from deadheat.league.service.people.person import Person

@@ -15,13 +15,12 @@ from deadheat.league.service.people import notices as league_announcements
 from deadheat.league.service.people.notices import announcements
 from deadheat.league.service.rulings import appeals as league_appeals
 from deadheat.league.service.rulings import rulings
-from deadheat.league.service.rulings.appeals import appealable, appeals
+from deadheat.league.service.rulings.appeals import appealable, appeals, review
 from deadheat.league.service.seasons import absence
 from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.service.views import voids
 from deadheat.league.service.views.matches import match_detail
 from deadheat.league.states import AppealState
-from deadheat.league.verification.review import review
 from deadheat.league.words import Remedy
 
 _SAYS_SOMETHING = r"\S"

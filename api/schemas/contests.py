@@ -8,7 +8,7 @@ from deadheat.api.schemas.base import Input, Items, Page, RowId
 from deadheat.league.errors import BadSetting
 from deadheat.league.pairing.duel import Duel
 from deadheat.league.pairing.formats import EvaluationFormat
-from deadheat.league.records.evaluations import EvaluationPairing
+from deadheat.league.records.contests import EvaluationPairing
 from deadheat.league.sprt import Terms
 from deadheat.league.states import ContestKind
 from deadheat.league.terms import SeasonName

@@ -9,7 +9,7 @@ import typer
 from rich.console import RenderableType
 
 from deadheat.cli.console import USAGE, command, fail, harmless, number_in
-from deadheat.cli.output import Column, Columns, Output, as_object, commands, listed, table, tabled
+from deadheat.cli.output import Column, Columns, Output, as_object, commands, listed, tabled
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import Most, asks
 from deadheat.engine.figures import counted, seat_number
@@ -81,16 +81,16 @@ def _change_entry(client: Client, verb: str, bot: str, season: int, now: str) ->
 @asks
 def gate(client: Client, bot: Bot, season: Season) -> Output:
     """Show how a bot's new versions are doing, or have done, at its promotion gate."""
+
+    def lines(item: Challenge) -> Iterator[str]:
+        score = f"{item.wins} / {item.draws} / {item.losses} of at most {counted(item.games_limit, 'game')}"
+        test = f"LLR {item.llr:.2f}, fails at {item.lower:.2f}, passes at {item.upper:.2f}"
+        yield f"Version {item.candidate} against {item.incumbent}: {item.state}; {score}; {test}."
+        if item.reason:
+            yield f"  {item.reason}"
+
     trials = client.challenges(season, find_bot(client, bot, client.season(season).game))
-    return listed(trials, _challenge_lines, "No version has been at the gate.")
-
-
-def _challenge_lines(item: Challenge) -> Iterator[str]:
-    score = f"{item.wins} / {item.draws} / {item.losses} of at most {counted(item.games_limit, 'game')}"
-    test = f"LLR {item.llr:.2f}, fails at {item.lower:.2f}, passes at {item.upper:.2f}"
-    yield f"Version {item.candidate} against {item.incumbent}: {item.state}; {score}; {test}."
-    if item.reason:
-        yield f"  {item.reason}"
+    return listed(trials, lines, "No version has been at the gate.")
 
 
 @asks
@@ -367,8 +367,4 @@ def inbox(
     notices = list(client.inbox(unread=unread, limit=limit))
     if read and notices:
         client.mark_read(notices[0].id)
-
-    def text() -> Iterator[RenderableType]:
-        yield table(notices, COLUMNS) if notices else "There is nothing new." if unread else "There is nothing yet."
-
-    return Output(notices, text())
+    return tabled(notices, COLUMNS, "There is nothing new." if unread else "There is nothing yet.")

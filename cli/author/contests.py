@@ -18,16 +18,17 @@ from deadheat.engine.figures import counted
 from deadheat.league.pairing.figures import CHOICE, NEWEST, Figure
 from deadheat.league.pairing.formats import USUAL, EvaluationFormat
 from deadheat.league.records.bots import Bot
-from deadheat.league.records.contests import Contest, ContestDetail
-from deadheat.league.records.entries import PanelOpponent
-from deadheat.league.records.evaluations import (
+from deadheat.league.records.contests import (
     BracketTie,
+    Contest,
+    ContestDetail,
     Evaluation,
     EvaluationDetail,
     EvaluationPairing,
     EvaluationSeat,
     EvaluationStanding,
 )
+from deadheat.league.records.entries import PanelOpponent
 from deadheat.league.records.seasons import Season
 from deadheat.league.states import ON_LADDER, ContestKind, ContestState
 from deadheat.league.timetable import MOST_MATCHES, MOST_ROUNDS
@@ -256,7 +257,7 @@ def evaluations(
 def _shown(client: Client, contest: ContestDetail, report: Path | None = None, **former: Any) -> Output:
     """Show a contest, in JSON with the `former` fields, too, and write a challenge's report if requested."""
     if report is not None:
-        from deadheat.cli.tournament.of_league import write_report  # it imports the ratings' numpy
+        from deadheat.cli.tournament.report import write_report  # it imports the ratings' numpy
 
         if len(contest.versions) < 2:
             fail("there is a report of challenges, gates and panels only", USAGE)
@@ -283,7 +284,11 @@ def _lines(contest: ContestDetail) -> Iterator[RenderableType]:
 
 
 def _standings(contest: ContestDetail | EvaluationDetail) -> Iterator[RenderableType]:
-    yield table(contest.standings, (*PLACES, *_ties(contest), SEED))
+    if contest.tie_breaks is not None:
+        figures: Iterable[Figure] = [CHOICE[name] for name in contest.tie_breaks if name in CHOICE]
+    else:  # none if the server follows rules unknown to this command
+        figures = USUAL.get(contest.format, ()) if contest.format and contest.rules <= NEWEST else ()
+    yield table(contest.standings, (*PLACES, *map(_column, figures), SEED))
     if contest.bracket:
         yield table(contest.bracket, BRACKET)
 
@@ -411,13 +416,6 @@ def _opponent(client: Client, season: Season, wanted: str) -> int:
     return find_entry(client, season.id, wanted).bot_id
 
 
-def _ties(contest: ContestDetail | EvaluationDetail) -> Iterable[Column[EvaluationStanding]]:
-    """Return the columns of the tie-breaks, or none if the server follows rules unknown to this command."""
-    if contest.tie_breaks is not None:
-        return [_column(CHOICE[name]) for name in contest.tie_breaks if name in CHOICE]
-    return map(_column, USUAL.get(contest.format, ()) if contest.format and contest.rules <= NEWEST else ())
-
-
 def _column(figure: Figure) -> Column[EvaluationStanding]:
     return Column(figure.short, lambda standing: f"{getattr(standing, figure.name):g}", right=True)
 
@@ -429,10 +427,6 @@ def _seat(seat: EvaluationSeat) -> str:
 def _tie(tie: BracketTie) -> str:
     other = _seat(tie.second) if tie.second else "bye" if tie.is_bye else "?"
     return " - ".join([_seat(tie.first) if tie.first else "?", other, *map(_seat, tie.seats[2:])])
-
-
-def _advancing(tie: BracketTie) -> str:
-    return ", ".join(_seat(seat) for seat in tie.seats if seat.version_id in tie.advancing)
 
 
 def _rounds(contest: Contest | Evaluation, of: str) -> str:
@@ -493,5 +487,5 @@ BRACKET: Columns[BracketTie] = (
     Column("slot", lambda tie: tie.slot, right=True),
     Column("bots", _tie),
     Column("points", lambda tie: " : ".join(f"{taken:g}" for taken in tie.points), right=True),
-    Column("advances", _advancing),
+    Column("advances", lambda tie: ", ".join(_seat(seat) for seat in tie.seats if seat.version_id in tie.advancing)),
 )

@@ -68,7 +68,7 @@ def explain(
         number = seat_number(next(iter(transcript.result.faults)))
     if number > transcript.seats:
         fail(f"{file} has seats 1 to {transcript.seats}, but no seat {number}", USAGE)
-    facts = explained(file, transcript, number - 1, exchanges, doubt(transcript))
+    facts = _explained(file, transcript, number - 1, exchanges, doubt(transcript))
     own = own or facts["stderr"] is not None  # a match's is downloaded for the bot's owners only
     return Output(facts, _text(file, transcript, facts, exchanges, match if own else None))
 
@@ -126,7 +126,7 @@ def _text(
     yield facts["again"]
 
 
-def explained(file: Path, transcript: Transcript, seat: Seat, exchanges: int, reason: str | None) -> Mapping[str, Any]:
+def _explained(file: Path, transcript: Transcript, seat: Seat, exchanges: int, reason: str | None) -> Mapping[str, Any]:
     """Return the explanation as JSON (docs/reference/commands.md). `reason` says why the transcript is not verified."""
     result, fault = transcript.result, transcript.result.faults.get(seat)
     prompt = transcript.last_prompt(seat) if fault is not None else None

@@ -59,18 +59,15 @@ def matches(
     if lost and not bot_id:
         fail("--lost is about one bot; choose it with --bot", USAGE)
     listing = client.matches(season=season, bot=bot_id, lost=lost, state="" if state == "all" else state, limit=limit)
-    return tabled(listing, _columns(bot_id), "No match.")
-
-
-def _columns(bot_id: int) -> Columns[Match]:
     own: Columns[Match] = (Column("", lambda match: verdict(match, bot_id), whole=True),)
-    return (
+    columns: Columns[Match] = (
         Column("match", lambda match: match.id, right=True),
         Column("season", lambda match: match.season_id, whole=True),
         Column("ended", _ended, whole=True),
         *(own if bot_id else ()),
         Column("result", result),
     )
+    return tabled(listing, columns, "No match.")
 
 
 def _ended(match: Match) -> str:

@@ -82,12 +82,16 @@ def submit(
         fail(f"you are not logged in at {client.server}: `{login}`, or without --sign-up if you have an account")
     watched = season or (_season_of(client, game, name) if wait else 0)
     filename, content = read_bot(bot)
-    if season:
-        _must_take(client, season, game)
+    if season:  # it must be able to take the bot, or this would be built in vain
+        entered = client.season(season)
+        if entered.game != game:
+            fail(f"season {season} is of {entered.game}, not of {game}", USAGE)
+        if entered.state not in ENTERABLE:
+            fail(f"season {season} is {entered.state}: bots enter it only while it is {' or '.join(ENTERABLE)}")
     if gate is not None:
         client.me()
         _must_pass(gate, game, bot, sandbox)
-    visit = Submission(client, game, name, quiet=as_json)
+    visit = _Submission(client, game, name, quiet=as_json)
     visit.upload(filename, content, season)
     if wait is not False:
         visit.follow_build(Patience(timeout, f"version {visit.version.number} is not built"), log=bool(wait))
@@ -112,15 +116,6 @@ def _season_of(client: Client, game: str, name: str) -> int:
     return seasons[0]
 
 
-def _must_take(client: Client, number: int, game: str) -> None:
-    """End the command before anything is built in vain, if a season cannot take a bot of this game."""
-    season = client.season(number)
-    if season.game != game:
-        fail(f"season {number} is of {season.game}, not of {game}", USAGE)
-    if season.state not in ENTERABLE:
-        fail(f"season {number} is {season.state}: bots enter it only while it is {' or '.join(ENTERABLE)}")
-
-
 def _must_pass(gate: Path, game: str, bot: Path, sandbox: Backend) -> None:
     """Play a gate as `deadheat tournament` does, reporting on stderr. End the command unless every condition is met."""
     words = ["tournament", game, str(bot), "--gate", str(gate), "--sandbox", sandbox.value]
@@ -132,7 +127,7 @@ def _must_pass(gate: Path, game: str, bot: Path, sandbox: Backend) -> None:
 
 
 @dataclass
-class Submission:
+class _Submission:
     """One upload and its progress. Sentences go to stdout, logs and progress to stderr."""
 
     client: Client

@@ -62,7 +62,7 @@ def serve(
                         state = _state_of(folder)
                         if state not in made:
                             made.clear()
-                            made[state] = match_of(folder)
+                            made[state] = _match_of(folder)
                     self.send("text/html", made[state])
                 case _:
                     self.send_error(404)
@@ -96,7 +96,7 @@ def _state_of(folder: Path) -> str:
     return f"{len(newest)}-{max(newest, default=(0, ''))[0]}"
 
 
-def match_of(folder: Path) -> str:
+def _match_of(folder: Path) -> str:
     """Return the page of a match, made in a separate process, or that process's error message."""
     command = [sys.executable, "-c", "from deadheat.cli.game.serve import write; write()", str(folder)]
     try:

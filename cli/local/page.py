@@ -3,9 +3,9 @@
 A page's policy allows its own style sheet and its own script by their hashes, and nothing else. So text by strangers
 (names, replies) is shown as text, and would not run even if it escaped from its place.
 
-The site's scripts are modules, and a browser loads no modules for a page that was opened from a disk. `_script` turns
-them into one script: each becomes a function that is called once and returns the module's exports. It knows the few
-forms that these modules have and refuses all others.
+The site's scripts are modules, and a browser loads no modules for a page that was opened from a disk. So they become
+one script: each is the body of a function that is called once and returns the module's exports. `_function_body` knows
+the few forms that these modules have and refuses all others.
 
 A match is the viewer's JSON document (`engine.scenes`) and its lines, compressed: 4 to 6 kB in the page.
 """
@@ -68,7 +68,9 @@ def page(title: str, body: Iterable[str], scripts: Sequence[str] = ()) -> Iterat
     boards = {game: _board(game, "board.js") for game in _drawn()}
     style = "".join([*map(_static, STYLES), *(_board(game, "board.css") for game in boards)])
     viewing, ours = ({name: _static(name) for name in names} for names in (VIEWER, ("kept.js", *scripts)))
-    script = _script(viewing | boards | ours)
+    bodies = {name: _function_body(module) for name, module in (viewing | boards | ours).items()}
+    modules = "".join(f'modules["{name}"] = (() => {{\n{body}}})();\n' for name, body in bodies.items())
+    script = f'"use strict";\n(() => {{\nconst modules = {{}};\n{modules}}})();\n'
     policy = POLICY.format(script=_hash(script), style=_hash(style))
     yield f"""<!doctype html>
 <html lang="en">
@@ -170,11 +172,6 @@ def _drawn() -> list[str]:
 def _board(game: str, file: str) -> str:
     path = folders()[game].path / "web" / file
     return path.read_text(encoding="utf-8") if path.is_file() else ""
-
-
-def _script(sources: Mapping[str, str]) -> str:
-    modules = "".join(f'modules["{name}"] = (() => {{\n{_function_body(js)}}})();\n' for name, js in sources.items())
-    return f'"use strict";\n(() => {{\nconst modules = {{}};\n{modules}}})();\n'
 
 
 def _function_body(module: str) -> str:

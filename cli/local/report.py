@@ -145,7 +145,7 @@ two draws would count as certainty."""
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class _Estimate:
     """A share with its 95 % interval."""
 
     share: float
@@ -225,7 +225,7 @@ class Score:
             behind = sum(1.0 if rank < other else 0.5 if rank == other else 0.0 for other in result.ranks)
             self._shares[seat].add((behind - 0.5) / (self.seats - 1))  # a seat ties with itself
 
-    def share(self, seat: Seat) -> Estimate | None:
+    def share(self, seat: Seat) -> _Estimate | None:
         """Return a seat's share, or None while nothing is decided."""
         sums = self._shares[seat]
         n, mean = sums.count, sums.mean
@@ -235,7 +235,7 @@ class Score:
         possible = n * mean * (1 - mean)
         # The number of plain wins and losses that would carry as much information.
         worth = n * (possible + VARIANCE_PRIOR) / (seen + VARIANCE_PRIOR)
-        return Estimate(mean, *wilson(mean, worth))
+        return _Estimate(mean, *wilson(mean, worth))
 
     def mean_points(self, seat: Seat) -> float | None:
         return self._points[seat].mean
@@ -301,7 +301,7 @@ def running(score: Score) -> str:
     return shown
 
 
-def interval(estimate: Estimate) -> str:
+def interval(estimate: _Estimate) -> str:
     return f"{100 * estimate.low:.0f} to {100 * estimate.high:.0f}"
 
 

@@ -22,7 +22,6 @@ from deadheat.cli.replays import pages
 from deadheat.cli.replays.pages import VIEWS
 from deadheat.cli.server.client import Server, Token
 from deadheat.engine import figures
-from deadheat.engine.core import Seat
 from deadheat.engine.figures import counted, seat_number
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.variants import rules_of
@@ -171,7 +170,12 @@ def view(file: Shown, output: Written = None, server: Server = "", token: Token 
     """
     try:
         if file.is_dir():
-            written = _report(file, output)
+            from deadheat.cli.tournament import report  # its numpy takes longer to import than a match takes to show
+
+            try:
+                written = report.write(file, output)
+            except report.BadFolder as error:
+                fail(str(error), USAGE)
         else:
             looked = _looked(file, server, token)
             written = output or Path(tempfile.mkdtemp(prefix="deadheat-view-")) / "match.html"
@@ -181,15 +185,6 @@ def view(file: Shown, output: Written = None, server: Server = "", token: Token 
     if output is None and not webbrowser.open(written.resolve().as_uri()):
         note("No browser was found; open the file yourself.")
     return Output({"file": str(written)}, str(written))
-
-
-def _report(folder: Path, output: Path | None) -> Path:
-    from deadheat.cli.tournament import report  # its numpy takes longer to import than a match takes to show
-
-    try:
-        return report.write(folder, output)
-    except report.BadFolder as error:
-        fail(str(error), USAGE)
 
 
 def _looked(file: Path, server: str, token: str) -> Looked:
@@ -212,13 +207,13 @@ def match_page(looked: Looked) -> Iterator[str]:
 
 
 def _body(name: str, transcript: Transcript, names: list[str], title: str) -> Iterator[str]:
-    moves = scenes(transcript, names)
+    moves, points = scenes(transcript, names), transcript.result.points
     yield f'<h1>{shown(title)}</h1>\n<p class="result">{shown(moves[-1].words)}</p>\n'
     columns: Columns[int] = (
         Column("Seat", lambda seat: str(seat_number(seat)), right=True),
         Column("Bot", lambda seat: shown(names[seat])),
         Column("Result", lambda seat: ending(transcript, seat)),
-        Column("Points", lambda seat: _points(transcript, seat), right=True),
+        Column("Points", lambda seat: "&ndash;" if points is None else figures.points(points[seat]), right=True),
     )
     yield from page.table("Players", range(transcript.seats), columns, head=1)
     for seat, fault in sorted(transcript.result.faults.items()):
@@ -237,8 +232,3 @@ def _body(name: str, transcript: Transcript, names: list[str], title: str) -> It
     yield f'<p class="note">From {shown(name)}, verified by the rules: {exchanges}, '
     yield f"seed <code>{transcript.seed.hex()}</code>. {shown(taken.sentence) if taken.replies else ''}</p>\n"
     yield page.packed(1, transcript, names)
-
-
-def _points(transcript: Transcript, seat: Seat) -> str:
-    points = transcript.result.points
-    return "&ndash;" if points is None else figures.points(points[seat])

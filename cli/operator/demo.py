@@ -19,7 +19,7 @@ from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from deadheat.cli.author.leaderboard import standings_table
+from deadheat.cli.author.results import standings_table
 from deadheat.cli.author.submit import read_bot
 from deadheat.cli.console import ROOT, err, note, say
 from deadheat.cli.output import as_object

@@ -88,7 +88,7 @@ PARTS = (
 """The modules that the processes of `serve` import. Modules that these import in turn are not listed."""
 
 
-def arrive(settings: Settings) -> None:
+def _arrive(settings: Settings) -> None:
     """Forget this machine's known fitness before any of its workers starts."""
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -142,7 +142,7 @@ def check_schema(settings: Settings) -> None:
             log.warning("the database does not answer yet: %s", error)
 
 
-def announce_games(settings: Settings) -> None:
+def _announce_games(settings: Settings) -> None:
     """Record this API's games in the background, trying again as long as the database is away."""
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -180,7 +180,7 @@ def _check_sandbox(settings: Settings, waits: bool = False) -> None:
             fail(error.detail)
 
 
-def prepare(settings: Settings) -> Path:
+def _prepare(settings: Settings) -> Path:
     """Migrate the database, make sure that there is an organiser, and return the path of the token."""
     from deadheat.league.database import Database
 
@@ -269,9 +269,9 @@ def serve() -> None:
     note("Starting Deadheat: the API, the scheduler and the workers ...")  # what follows takes seconds on a busy host
     check_port(settings)
     _check_sandbox(settings)
-    token_file = prepare(settings)
+    token_file = _prepare(settings)
     tree = Tree(_metrics_environment(settings), forks=True)
-    arrive(settings)
+    _arrive(settings)
     slots = _slot_count(settings)
     tree.add("api", ["api"])
     for queue in (CONTROL, *_named(JOBS)):
@@ -312,7 +312,7 @@ def api(
     from deadheat.league import telemetry
 
     telemetry.begin(settings, "api")
-    announce_games(settings)
+    _announce_games(settings)
     config = uvicorn.Config(
         "deadheat.api.app:create_app",
         factory=True,
@@ -380,7 +380,7 @@ def worker(
             fail(f"cannot listen on port {metrics_port}: {error.strerror}; choose another --metrics-port")
     tree = Tree(dict(os.environ), finish_seconds, alive_file)
     if SERIES.queue in taken:
-        arrive(settings)
+        _arrive(settings)
         tree.add("keeper", ["keeper"])
         _add_exhibitions(tree, settings)
     if CONTROL in taken:

@@ -58,7 +58,7 @@ def archive(
     audit log keeps the hash of an organiser's archive, and others are compared with it (exit code 1 if they differ).
     """
     with tempfile.TemporaryDirectory(prefix="deadheat-archive-") as folder:
-        recording = Recording(client, Path(folder))
+        recording = _Recording(client, Path(folder))
         try:
             with doubting():
                 gather(recording, season)
@@ -138,7 +138,7 @@ def member(path: str, params: Mapping[str, Any] | None = None) -> str:
     return f"{name}.jsonl" if last == "transcript" else f"{name}.json"
 
 
-class Recording(Client):
+class _Recording(Client):
     """A client that keeps every answer in a folder. It checks their paths, which contain what the server said."""
 
     def __init__(self, client: Client, folder: Path) -> None:

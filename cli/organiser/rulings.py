@@ -1,6 +1,9 @@
-"""`deadheat organise`: an organiser's rulings on results, entries, held matches and appeals, and announcements."""
+"""`deadheat organise`: an organiser's rulings on results, entries, held matches and appeals, and announcements; and
+`deadheat workers`, the machines that play.
+"""
 
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
@@ -9,12 +12,13 @@ from rich.text import Text
 
 from deadheat.cli.author.bots import find_entry
 from deadheat.cli.author.matches import tried
-from deadheat.cli.console import harmless, quoted
-from deadheat.cli.output import Output, commands, listed
+from deadheat.cli.console import harmless, quoted, short
+from deadheat.cli.output import Column, Columns, Output, commands, listed, table
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import asks
 from deadheat.cli.server.follow import result
 from deadheat.engine.figures import counted
+from deadheat.league.records.hosts import SHOWN_DIGITS, GameHere, Worker, Workers
 from deadheat.league.records.matches import MatchDetail
 from deadheat.league.records.rulings import Appeal
 from deadheat.league.states import AppealState
@@ -144,22 +148,22 @@ def appeals(
     every: Annotated[bool, typer.Option("--all", help="Appeals in any state.")] = False,
 ) -> Output:
     """List appeals with the results of re-simulating their matches."""
+
+    def lines(item: Appeal) -> Iterator[RenderableType]:
+        findings = item.findings
+        facts = [Text.assemble(REPLAYS[findings["verified"]])]
+        facts += [harmless(f"{fault['bot']} {fault['fault']} at {fault['command']}") for fault in findings["faults"]]
+        if voids := sum(attempt["cause"] != "played" for attempt in findings["attempts"]):
+            facts.append(Text(f"{counted(voids, 'attempt')} void"))
+        head = harmless(f"Appeal {item.id}, {item.state}: match {item.match_id}, by {item.bot}", "bold")
+        yield Text.assemble(head, " (", Text(", ").join(facts), ")")
+        yield quoted(item.text)
+        if item.ruling:
+            yield "  The ruling:"
+            yield quoted(item.ruling)
+
     filed = client.appeals(season=season, state="" if every or state is None else state.value)
-    return listed(filed, _appeal_lines, "No appeal.")
-
-
-def _appeal_lines(item: Appeal) -> Iterator[RenderableType]:
-    findings = item.findings
-    facts = [Text.assemble(REPLAYS[findings["verified"]])]
-    facts += [harmless(f"{fault['bot']} {fault['fault']} at {fault['command']}") for fault in findings["faults"]]
-    if voids := sum(attempt["cause"] != "played" for attempt in findings["attempts"]):
-        facts.append(Text(f"{counted(voids, 'attempt')} void"))
-    head = harmless(f"Appeal {item.id}, {item.state}: match {item.match_id}, by {item.bot}", "bold")
-    yield Text.assemble(head, " (", Text(", ").join(facts), ")")
-    yield quoted(item.text)
-    if item.ruling:
-        yield "  The ruling:"
-        yield quoted(item.ruling)
+    return listed(filed, lines, "No appeal.")
 
 
 @asked()
@@ -173,3 +177,60 @@ def rule(
     """Rule on an author's appeal."""
     made = client.rule(appeal, {"uphold": uphold, "ruling": reason, "remedy": remedy.value})
     return Output(made, f"Appeal {appeal} about match {made.match_id} is {made.state}.")
+
+
+NAME_WIDTH = 16
+STYLES = {"fit": "green", "unchecked": "magenta", "unfit": "red"}
+UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+
+WORKERS: Columns[Worker] = (
+    Column("no.", lambda worker: worker.number, right=True),
+    Column("machine", lambda worker: short(worker.name, NAME_WIDTH), whole=True),
+    Column("fitness", lambda worker: harmless(worker.fitness, STYLES.get(worker.fitness, "")), whole=True),
+    Column("judges", lambda worker: "yes" if worker.judges else Text("no", "red"), whole=True),
+    Column("seen", lambda worker: _ago(worker.last_seen_at), whole=True),
+    Column("proved", lambda worker: _ago(worker.canary_at), whole=True),
+    Column("series", lambda worker: worker.series, right=True),
+    Column("void", lambda worker: worker.voids, right=True),
+)
+
+GAMES: Columns[GameHere] = (
+    Column("game", lambda game: harmless(game.name), whole=True),
+    Column("rules", lambda game: game.rules_version, right=True),
+    Column("hash of its folder", lambda game: game.digest[:SHOWN_DIGITS], whole=True),
+)
+
+
+@asks
+def workers(client: Client) -> Output:
+    """Show the machines that play, whether each is fit to judge, and why not; and the league's games.
+
+    Exit code 1 if none is given matches. The token is an organiser's, e.g. the one in data/organiser.token.
+    """
+    known = client.workers()
+    return Output(known, _machines(known), code=0 if any(worker.judges for worker in known.items) else 1)
+
+
+def _machines(known: Workers) -> Iterator[RenderableType]:
+    yield table(known.items, WORKERS)
+    for worker in known.items:
+        yield from (Text.assemble(harmless(f"{worker.name}: ", "red"), harmless(why)) for why in worker.reasons)
+        yield from (Text.assemble(harmless(f"{worker.name}: {why}", "red")) for why in worker.disagreements)
+        cures = {text: f" (Fix: {cure}.)" for text, cure in worker.cures.items()}
+        yield from (f"{worker.name}: {remark}{cures.get(remark, '')}" for remark in worker.remarks)
+    yield table(known.games, GAMES)
+    yield from (harmless(problem, "red") for problem in known.broken_games)
+    if known.judge_unfit:
+        rest = " (DEADHEAT_JUDGE_UNFIT); each of their attempts says so."
+        yield Text.assemble(("Unfit machines judge anyway", "red"), rest)
+    elif not any(worker.judges for worker in known.items):
+        rest = " Run `deadheat check-host` there to see how to fix it."
+        yield Text.assemble(("No machine is fit to judge: matches wait.", "red"), rest)
+
+
+def _ago(instant: datetime | None) -> str:
+    if instant is None:
+        return "never"
+    seconds = max(0, int((datetime.now(UTC) - instant).total_seconds()))
+    size, unit = next(((size, unit) for size, unit in UNITS if seconds >= size), (1, "s"))
+    return f"{seconds // size} {unit} ago"

@@ -14,7 +14,7 @@ from rich.text import Text
 from deadheat.cli.author.bots import find_entry
 from deadheat.cli.author.contests import Number as Contested
 from deadheat.cli.author.contests import evaluation
-from deadheat.cli.author.leaderboard import standings_table
+from deadheat.cli.author.results import standings_table
 from deadheat.cli.console import USAGE, fail, harmless, note, number_in, renamed
 from deadheat.cli.organiser.archive import archive
 from deadheat.cli.organiser.archive_checks import verify

@@ -25,9 +25,8 @@ from pydantic_core import SchemaValidator, core_schema
 from deadheat.cli.server.wire import Refused, Wire
 from deadheat.league.records import Record
 from deadheat.league.records.bots import Bot, BuildLog, NewToken, Notice, Team, User, Version
-from deadheat.league.records.contests import Contest, ContestDetail
+from deadheat.league.records.contests import Contest, ContestDetail, Evaluation, EvaluationDetail, EvaluationPairing
 from deadheat.league.records.entries import AskedChallenge, Challenge, Entry, PanelResult, Waiting
-from deadheat.league.records.evaluations import Evaluation, EvaluationDetail, EvaluationPairing
 from deadheat.league.records.hosts import Workers
 from deadheat.league.records.matches import EndingView, Match, MatchDetail, Timeouts
 from deadheat.league.records.rankings import Leaderboard
@@ -111,9 +110,8 @@ class Client:
 
     def upload(self, bot_id: int, filename: str, content: bytes, season: int = 0) -> Version:
         """Upload a new version, which will be built. `season`: the bot enters it once the version is ready; 0: none."""
-        wish = {"params": {"season": season}} if season else {}
-        path = f"/v1/bots/{bot_id}/versions"
-        return self._ask(Version, "POST", path, files={"file": (filename, content)}, **wish)
+        path, wish = f"/v1/bots/{bot_id}/versions", _given({"season": season})
+        return self._ask(Version, "POST", path, params=wish, files={"file": (filename, content)})
 
     def versions(self, bot_id: int) -> list[Version]:
         """Return the newest hundred versions, newest first."""
@@ -338,9 +336,7 @@ class Client:
 
     def timeouts(self, *, season: int = 0, over: str = "day") -> Timeouts:
         """Return the late answers of a season, or (0) of the league, over the time up to now."""
-        return self._ask(
-            Timeouts, "GET", "/v1/timeouts", params={"over": over, **({"season": season} if season else {})}
-        )
+        return self._ask(Timeouts, "GET", "/v1/timeouts", params=_given({"over": over, "season": season}))
 
     def match(self, match_id: int) -> MatchDetail:
         """Return one match with its attempts and response times."""

@@ -102,7 +102,7 @@ def connect(server: str, token: str = "") -> Iterator[Client]:
         with interruptible(), Client(*resolved(server, token)) as client:
             yield client
     except Refused as error:
-        refuse(error)
+        _refuse(error)
     except KeyboardInterrupt:
         note("stopped")
         raise typer.Exit(INTERRUPTED) from None
@@ -137,10 +137,10 @@ def own_name(server: str, token: str) -> str:
     except Refused as error:
         if error.status == 401:
             return ""
-        refuse(error)
+        _refuse(error)
 
 
-def refuse(error: Refused) -> NoReturn:
+def _refuse(error: Refused) -> NoReturn:
     """End the command with the server's sentence and a suggestion."""
     message = str(error)
     if error.code == "bad-token" and message.startswith("This requires"):  # otherwise the account is closed

@@ -121,7 +121,7 @@ class Wire:
         url = f"{self.server}{path}?{urlencode(params)}" if params else self.server + path
         body, kind = _body(**what)
         response = self._patiently(method, url, body, kind)
-        if refused := _other_api(response) or _refusal(response):
+        if refused := _refusal(response):
             response.close()
             raise refused
         return response
@@ -227,21 +227,14 @@ def _body(json: Any = None, files: Mapping[str, tuple[str, bytes]] | None = None
     return notation.dumps(json, ensure_ascii=False, allow_nan=False).encode(), "application/json"
 
 
-def _other_api(response: BaseHTTPResponse) -> Refused | None:
-    """Return a `Refused` if the server has an incompatible API version."""
-    theirs = response.headers.get("Deadheat-API", "")
-    if not theirs or theirs.partition(".")[0] == API.partition(".")[0]:
-        return None
-    return Refused(
-        400 if response.status in SUCCESS else response.status,
-        "other-api",
-        f"the server uses version {theirs} of the API, this command version {API}; install a matching command",
-    )
-
-
 def _refusal(response: BaseHTTPResponse) -> Refused | None:
-    """Return a `Refused` with the server's sentence or a default one; None for success."""
-    status = response.status
+    """Return a `Refused` with the server's sentence or a default one, or if its version of the API is incompatible;
+    None for success.
+    """
+    status, theirs = response.status, response.headers.get("Deadheat-API", "")
+    if theirs and theirs.partition(".")[0] != API.partition(".")[0]:
+        versions = f"the server uses version {theirs} of the API, this command version {API}"
+        return Refused(400 if status in SUCCESS else status, "other-api", f"{versions}; install a matching command")
     if status in SUCCESS:
         return None
     retry_after = response.headers.get("Retry-After", "")

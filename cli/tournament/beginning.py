@@ -60,6 +60,12 @@ class Condition(BaseModel):
     against: str | Patterns = "*"
     no_fault_in: Annotated[int, Field(ge=1)] | None = None
 
+    @property
+    def patterns(self) -> list[str]:
+        """The patterns of the bots that it concerns."""
+        given = self.no_loss or self.against
+        return [given] if isinstance(given, str) else given
+
     @model_validator(mode="after")
     def _one_kind(self) -> "Condition":
         if sum(kind is not None for kind in (self.no_loss, self.not_worse_than, self.sprt, self.no_fault_in)) != 1:
@@ -135,30 +141,16 @@ class Verdict:
 def judge(gate: Gate, standings: Standings, candidate: int, panel: Sequence[int]) -> list[Verdict]:
     verdicts = []
     for condition in gate.condition:
+        labels = standings.labels
+        against = [bot for bot in panel if any(_fits(labels[bot], pattern) for pattern in condition.patterns)]
         if condition.no_loss is not None:
-            verdicts.append(_no_loss(standings, candidate, _named(standings, panel, condition.no_loss)))
+            verdicts.append(_no_loss(standings, candidate, against))
         elif condition.no_fault_in is not None:
             verdicts.append(_no_fault(standings, candidate, condition.no_fault_in))
         else:
             assert condition.sprt is not None
-            verdicts.append(_sprt(standings, candidate, condition.sprt, _named(standings, panel, condition.against)))
+            verdicts.append(_sprt(standings, candidate, condition.sprt, against))
     return verdicts
-
-
-def unmatched(gate: Gate, labels: Sequence[str]) -> Iterator[str]:
-    """Yield the patterns that match nobody on the panel: a condition about nobody would always be met."""
-    for condition in gate.condition:
-        for pattern in _patterns(condition.no_loss or condition.against):
-            if not any(_fits(label, pattern) for label in labels):
-                yield pattern
-
-
-def _patterns(given: str | list[str]) -> list[str]:
-    return [given] if isinstance(given, str) else given
-
-
-def _named(standings: Standings, panel: Sequence[int], given: str | list[str]) -> list[int]:
-    return [bot for bot in panel if any(_fits(standings.labels[bot], pattern) for pattern in _patterns(given))]
 
 
 def _fits(label: str, pattern: str) -> bool:
@@ -200,10 +192,6 @@ def _sprt(standings: Standings, candidate: int, bounds: Bounds, against: Sequenc
     result = {"accept": "accepts", "reject": "rejects", "continue": "is undecided"}[state.verdict.value]
     met = sum(counts) > 0 and state.verdict.value != "reject"
     return Verdict(met, f"{condition} {result} after {pairs} of games (LLR {state.llr:.2f})")
-
-
-def can_reject(bounds: Bounds, pairs: int) -> bool:
-    return test([pairs, 0, 0, 0, 0], Terms(*bounds)).verdict.value == "reject"
 
 
 EVERY = "*"
@@ -270,13 +258,6 @@ def label_of(name: str) -> str:
     return visible(label)[-LABEL_CHARACTERS:]
 
 
-def _labels_of(names: Sequence[str]) -> list[str]:
-    labels: list[str] = []
-    for name in names:
-        labels.append(_unlike(labels, label_of(name)))
-    return labels
-
-
 def _build_all(
     game: Game, names: Sequence[str], sandbox: Sandbox, folder: Path, known: Sequence[Bot], given: Sequence[str]
 ) -> Iterator[Bot]:
@@ -287,27 +268,23 @@ def _build_all(
     labels = {bot.label for bot in known}
     for number, name in enumerate(names, len(known)):
         label = _unlike(labels, label_of(name))
+        bots, place = folder / records.BOTS, f"{number:02}"
+        bots.mkdir(parents=True, exist_ok=True)
+        stored = bots / place
         try:
-            bot = _build(game, name, label, f"{number:02}", sandbox, folder / records.BOTS)
+            with tempfile.TemporaryDirectory(prefix=f"{place}-", dir=bots) as work:
+                program = prepare(game, name, sandbox, Path(work) / "bot")
+                if stored.exists():  # left by an earlier start that was interrupted before it was recorded
+                    stored.rename(Path(work) / "old")
+                program.directory.rename(stored)
         except BadBot as error:
             if name in given or not name.startswith(HOUSE):
                 raise
             note(str(error), "left out:")
             continue
         labels.add(label)
-        note(bot.label, "built")
-        yield bot
-
-
-def _build(game: Game, name: str, label: str, place: str, sandbox: Sandbox, bots: Path) -> Bot:
-    bots.mkdir(parents=True, exist_ok=True)
-    stored = bots / place
-    with tempfile.TemporaryDirectory(prefix=f"{place}-", dir=bots) as work:
-        program = prepare(game, name, sandbox, Path(work) / "bot")
-        if stored.exists():  # left by an earlier start that was interrupted before it was recorded
-            stored.rename(Path(work) / "old")
-        program.directory.rename(stored)
-    return Bot(label, name, sha256_of(stored), place, program.command)
+        note(label, "built")
+        yield Bot(label, name, sha256_of(stored), place, program.command)
 
 
 def _unlike(labels: Container[str], label: str) -> str:
@@ -341,7 +318,7 @@ def begin(
     seats = _seats(game, wanted.seats, len(bots), gate is not None)
     _check(wanted, gate, len(bots), seats)
     if gate is not None:
-        _check_gate(gate, _labels_of(bots)[-panel:])
+        _check_gate(gate, bots, panel)
     path.mkdir(parents=True, exist_ok=True)
     if (path / records.HEADER).exists():
         raise Unplayable(f"there is a tournament in {path}; continue it with --resume {path}, or name another --folder")
@@ -410,16 +387,22 @@ def _game(name: str, variant: Sequence[str]) -> Game:
         raise Unplayable(f"--set: {error}") from None
 
 
-def _check_gate(gate: Gate, panel: Sequence[str]) -> None:
-    """Refuse conditions that concern none of the panel's labels or can never be met, before anything is built."""
-    games = gate.games + gate.games % 2
-    for pattern in unmatched(gate, panel):
-        raise Unplayable(f"no bot of the gate's panel is called {pattern}: {', '.join(panel)}")
+def _check_gate(gate: Gate, bots: Sequence[str], size: int) -> None:
+    """Refuse conditions that concern none of the panel, the last `size` bots, or can never be met, before anything is
+    built. A condition about nobody would always be met.
+    """
+    labels: list[str] = []
+    for name in bots:
+        labels.append(_unlike(labels, label_of(name)))
+    panel, games = labels[-size:], gate.games + gate.games % 2
+    for pattern in (pattern for condition in gate.condition for pattern in condition.patterns):
+        if not any(_fits(label, pattern) for label in panel):
+            raise Unplayable(f"no bot of the gate's panel is called {pattern}: {', '.join(panel)}")
     least = max((condition.no_fault_in or 0 for condition in gate.condition), default=0)
-    if least > len(panel) * games:
-        raise Unplayable(f"the gate asks for {least} games without a fault, but plays only {len(panel) * games}")
+    if least > size * games:
+        raise Unplayable(f"the gate asks for {least} games without a fault, but plays only {size * games}")
     for bounds in (condition.sprt for condition in gate.condition if condition.sprt is not None):
-        if not can_reject(bounds, games // 2):
+        if test([games // 2, 0, 0, 0, 0], Terms(*bounds)).verdict.value != "reject":
             raise Unplayable(f"sprt = {[*bounds]} needs more than {games} games to show anything")
 
 

@@ -70,7 +70,7 @@ AUTO = "auto"
 MOST_AT_ONCE = 256
 
 
-class Keep(StrEnum):
+class _Keep(StrEnum):
     """The transcripts to keep: `lost` are games that the first bot did not win, and faulty ones."""
 
     ALL = "all"
@@ -118,7 +118,7 @@ def tournament(
     set_: Variant = None,
     concurrency: Concurrency = AUTO,
     sandbox: Annotated[Backend, typer.Option(help=SANDBOX_HELP)] = USUAL,
-    keep: Annotated[Keep, typer.Option(help="Transcripts to keep; lost: those that the first bot lost.")] = Keep.LOST,
+    keep: Annotated[_Keep, typer.Option(help="Transcripts to keep; lost: those that the first bot lost.")] = _Keep.LOST,
     folder: Annotated[Path | None, typer.Option(help="Folder for results; default: a new one here.")] = None,
     resume: Resumed = None,
     gate: GateFile = None,

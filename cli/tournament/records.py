@@ -188,11 +188,6 @@ _spelled = json.JSONEncoder(check_circular=False).encode
 """Like `json.dumps`, but without a new encoder for each line. A line of results does not contain itself."""
 
 
-def game_of(line: str | bytes) -> GameRecord:
-    """Read a game's line. Raises ValidationError."""
-    return _GAME.validate_json(line)
-
-
 def record_of(
     number: int, players: list[str], group: str, transcript: Transcript, seconds: float, path: str | None
 ) -> GameRecord:
@@ -243,7 +238,7 @@ def _games(file: Path, lines: Iterable[bytes]) -> list[GameRecord]:
     records = []
     for number, line in enumerate(lines, 1):
         try:
-            records.append(game_of(line))
+            records.append(_GAME.validate_json(line))
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             where = ".".join(map(str, first["loc"]))

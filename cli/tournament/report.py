@@ -1,29 +1,46 @@
 """`report.html` of a tournament: one file with everything, from the folder's results and kept transcripts."""
 
 import math
+import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from deadheat.cli.console import note
 from deadheat.cli.local import page
 from deadheat.cli.local.page import shown
-from deadheat.cli.local.transcripts import doubt
+from deadheat.cli.local.transcripts import doubt, parsed
 from deadheat.cli.local.transcripts import read as read_transcript
 from deadheat.cli.output import Column, Columns
 from deadheat.cli.tournament import times
-from deadheat.cli.tournament.records import BadFolder, Bot, FaultRecord, GameRecord, read
+from deadheat.cli.tournament.records import (
+    BadFolder,
+    Bot,
+    FaultRecord,
+    GameRecord,
+    Kind,
+    Request,
+    Stage,
+    read,
+    record_of,
+)
 from deadheat.cli.tournament.standings import Standings, standings_of
 from deadheat.engine import figures
 from deadheat.engine.core import NS_PER_MS, NS_PER_S
-from deadheat.engine.figures import counted, visible
-from deadheat.engine.intervals import bars, interval
+from deadheat.engine.figures import bars, counted, interval, visible
+from deadheat.engine.games import GAMES
 from deadheat.engine.transcript import BadTranscript
 from deadheat.league.ratings import Rating, RatingTable
 from deadheat.league.ratings.table import NORMAL_95
+from deadheat.league.records.contests import ContestDetail
+from deadheat.league.records.matches import Match
+from deadheat.league.states import MatchState
+from deadheat.league.words import Uncounting
 
-__all__ = ["BadFolder", "write"]
+__all__ = ["BadFolder", "write", "write_report"]
 
 NAME = "report.html"
 
@@ -217,19 +234,19 @@ def _cell(played: Standings, bot: int, opponent: int) -> str:
     return cell
 
 
-Kind = tuple[str, str, str]
+_FaultKind = tuple[str, str, str]
 """A kind of fault: bot, fault, command."""
 
 
 def _faults(played: Standings, kept: Mapping[int, str]) -> Iterator[str]:
-    kinds: dict[Kind, list[tuple[GameRecord, FaultRecord]]] = defaultdict(list)
+    kinds: dict[_FaultKind, list[tuple[GameRecord, FaultRecord]]] = defaultdict(list)
     for game in played.games.values():
         for fault in game.faults:
             kinds[game.players[fault.seat], fault.fault, fault.command or "the start"].append((game, fault))
     if not kinds:
         yield f"<p>None in {counted(len(played.games), 'game')}.</p>\n"
         return
-    columns: Columns[Kind] = (
+    columns: Columns[_FaultKind] = (
         Column("Bot", lambda kind: shown(kind[0])),
         Column("Fault", lambda kind: f'<span class="fault">{shown(kind[1])}</span>'),
         Column("At", lambda kind: f"<code>{shown(kind[2])}</code>"),
@@ -284,3 +301,62 @@ def _bots(played: Standings) -> Iterator[str]:
         Column("SHA-256 of what was built", lambda bot: f'<code class="hash">{shown(bot.sha256)}</code>'),
     )
     yield from page.table("Bots", played.about.bots, columns)
+
+
+_TAKEN_OUT = frozenset({Uncounting.VOIDED, Uncounting.REJUDGED})
+"""Results that an organiser annulled."""
+
+_TOLD_EVERY = 100
+"""The number of transcripts between two progress lines of the report."""
+
+
+def write_report(
+    contest: ContestDetail, matches: Sequence[Match], transcript_of: Callable[[int], bytes], output: Path
+) -> Path:
+    """Fetch the transcripts of a duel on a league's machines, and write its report: that of a gauntlet at home. Raises
+    OSError if it cannot be written.
+
+    The league's games share dice only where a test counts pairs of them; otherwise there are no pairs in the report.
+    """
+    over = sorted((match for match in matches if match.state == MatchState.DONE), key=lambda match: match.id)
+    played = [match for match in over if match.uncounted is None or match.uncounted.cause not in _TAKEN_OUT]
+    places = {(side.bot_id, side.version): place for place, side in enumerate(contest.versions)}
+    request, games = _request(contest), []
+    with tempfile.TemporaryDirectory(prefix="deadheat-contest-") as work:
+        for number, match in enumerate(played):
+            if number % _TOLD_EVERY == _TOLD_EVERY - 1:
+                note(f"{number + 1} of {len(played)} transcripts", "fetched")
+            file = Path(work) / f"{match.id}.jsonl"
+            file.write_bytes(data := transcript_of(match.id))
+            transcript = parsed(data, f"match {match.id}")
+            request = replace(request, variant=transcript.variant)  # the season's variant, the same in all matches
+            names = [request.labels[places.get((seat.bot_id, seat.version), 1)] for seat in match.seats]
+            # The league reports no other times than those of replies, because it plays series in one go.
+            replies = (reply for exchange in transcript.exchanges for reply in exchange.replies.values())
+            seconds = sum(reply.own_ns + reply.stolen_ns for reply in replies) / NS_PER_S
+            games.append(record_of(match.id, names, match.commitment, transcript, seconds, file.name))
+        title = f"{contest.title}: contest {contest.id}"
+        return write(Path(work), output, title, standings_of(request, games, paired=contest.paired))
+
+
+def _request(contest: ContestDetail) -> Request:
+    """Return the request in the form that a tournament's folder stores."""
+    alone = len({side.bot for side in contest.versions}) == len(contest.versions)
+    labels = [side.bot if alone else f"{side.author}/{side.bot} v{side.version}" for side in contest.versions]
+    given = [f"bot {side.bot_id}, version {side.version}" for side in contest.versions]
+    games = contest.matches * (len(labels) - 1)
+    tested = contest.llr is not None
+    return Request(
+        game=contest.game,
+        rules_version=GAMES[contest.game].rules_version if contest.game in GAMES else 0,
+        bots=tuple(Bot(label, place, "", "", ()) for label, place in zip(labels, given, strict=True)),
+        kind=Kind.GAUNTLET,
+        seats=2,
+        games=games,
+        stages=(Stage(len(labels), games),),
+        sprt={"elo0": contest.elo0, "elo1": contest.elo1} if tested else None,  # type: ignore[dict-item]
+        seed=f"contest {contest.id}",
+        keep="all",
+        sandbox="the league's",
+        started=contest.created_at.isoformat(),
+    )

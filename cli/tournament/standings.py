@@ -44,7 +44,7 @@ Score = tuple[int, int, int]
 
 
 @dataclass(slots=True)
-class Seen:
+class _Seen:
     """The record of one bot. `faults`: by kind and command. `share`: the largest share of a limit that a reply in time
     took. `host_ms`: what the host took in each game.
     """
@@ -93,7 +93,7 @@ class Standings:
     about: Request
     paired: bool = True
     labels: list[str] = field(default_factory=list)
-    seen: list[Seen] = field(default_factory=list)
+    seen: list[_Seen] = field(default_factory=list)
     numbers: dict[str, int] = field(default_factory=dict)
     games: dict[int, GameRecord] = field(default_factory=dict)
     void_attempts: int = 0
@@ -112,7 +112,7 @@ class Standings:
         if label not in self.numbers:
             self.numbers[label] = len(self.labels)
             self.labels.append(label)
-            self.seen.append(Seen())
+            self.seen.append(_Seen())
         return self.numbers[label]
 
     def add(self, game: GameRecord) -> None:
@@ -135,7 +135,7 @@ class Standings:
                     self.meetings[player, other].add(half_points, game.group, failed)
 
     @staticmethod
-    def _look(seen: Seen, game: GameRecord, seat: int) -> None:
+    def _look(seen: _Seen, game: GameRecord, seat: int) -> None:
         seen.games += 1
         seen.faults.update(
             f"{fault.fault} at {fault.command or 'the start'}" for fault in game.faults if fault.seat == seat

@@ -145,7 +145,7 @@ def work(job: Job, to_us: Connection, others: Sequence[Connection]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
     stops = Stops()
     try:
-        with Worker(job, to_us, stops) as worker:
+        with _Worker(job, to_us, stops) as worker:
             while True:
                 if not to_us.poll(0):
                     worker.flush()
@@ -168,7 +168,7 @@ def work(job: Job, to_us: Connection, others: Sequence[Connection]) -> None:
 
 
 @dataclass
-class Worker:
+class _Worker:
     """The boxes and processors of one process. Use it as a context manager."""
 
     job: Job
@@ -188,7 +188,7 @@ class Worker:
         self._sandbox = self.job.open_sandbox()
         self._processors = Processors(self.job.locks)
 
-    def __enter__(self) -> "Worker":
+    def __enter__(self) -> "_Worker":
         return self
 
     def __exit__(self, *_: object) -> None:

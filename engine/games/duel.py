@@ -9,16 +9,36 @@ FINISH (C-14). Duels with time banks, asked together or by turns, are in `banked
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TypeVar
 
-from deadheat.engine.core import READY_LIMIT_NS, Event, Message, Points, Reply, Result, Seat, Step
+from deadheat.engine.core import READY_LIMIT_NS, Event, Message, Points, Reply, Result, Seat, Step, made
 from deadheat.engine.games.parsing import Refused, expect, line_of
-from deadheat.engine.games.pending import Pending
 
 SEATS = (0, 1)
 
 T = TypeVar("T")
+
+
+class Pending:
+    """Notices and events that wait for the next step; a match of any game can build on it.
+
+    A step is a barrier, so the conclusions of the rules from its replies wait: `notices` and `events` are collected,
+    and `tell` puts them in front of the next messages.
+    """
+
+    def __init__(self) -> None:
+        self.notices: list[Message] = []
+        self.events: list[Event] = []
+
+    def tell(self, messages: Sequence[Message]) -> Step:
+        """Make a step of the waiting notices and events, then `messages`."""
+        if self.notices:
+            messages = (*self.notices, *messages)
+            self.notices.clear()
+        step = made(Step, (tuple(messages), tuple(self.events)))
+        self.events.clear()
+        return step
 
 
 class Forfeited(Exception):

@@ -39,7 +39,7 @@ def cells_in(mask: int) -> tuple[Cell, ...]:
     return tuple(cell for cell in cells if mask & bit(cell))
 
 
-def cells_of(shape: str) -> frozenset[Cell]:
+def _cells_of(shape: str) -> frozenset[Cell]:
     """Return the cells of a shape drawn as in `SHAPES`, at the board's top left."""
     rows = enumerate(shape.split("/"), 1)
     return frozenset((x, y) for x, row in rows for y, mark in enumerate(row, 1) if mark == "#")
@@ -53,7 +53,7 @@ def _at_top_left(cells: Iterable[Cell]) -> frozenset[Cell]:
 
 def forms(shape: str) -> frozenset[frozenset[Cell]]:
     """Return the distinct shapes that turning and flipping make of one, each at the board's top left."""
-    turned = cells_of(shape)
+    turned = _cells_of(shape)
     shapes = set()
     for _ in range(4):
         turned = _at_top_left((y, -x) for x, y in turned)

@@ -28,7 +28,7 @@ def scenes(moments: Iterator[Moment], names: Sequence[str]) -> Iterator[Scene]:
         yield Scene(words, table.state(), table.round, moment.exchange, moment.answers, at_fault(event))
 
 
-def shapes(rules: Betris) -> dict[str, Any]:
+def _shapes(rules: Betris) -> dict[str, Any]:
     """Return the constant part: every block's shape (rows of # and ., separated by /), the board's side, and the chips
     and the time with which a seat begins.
     """
@@ -51,7 +51,7 @@ def _sheet(events: Sequence[Event]) -> Iterator[Row]:
     yield _("left in the bank"), [duration(bank_ns) for bank_ns in final["bank_ns"]], None
 
 
-DIRECTOR = Director(scenes, figure="points", figures=_points, board=shapes, sheet=_sheet)
+DIRECTOR = Director(scenes, figure="points", figures=_points, board=_shapes, sheet=_sheet)
 
 
 class _Table:

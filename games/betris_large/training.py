@@ -76,7 +76,7 @@ def _bet(action: int, offered: tuple[str, str]) -> str:
     return f"BET {offered[which]} {chips}"
 
 
-class BetrisView(View):
+class _BetrisView(View):
     """The knowledge of one seat of Betris (Large); see the top of this file."""
 
     layout = LAYOUT
@@ -149,4 +149,4 @@ class BetrisView(View):
         self.numbers[FIELDS[field].start + NAMES.index(block)] = 1
 
 
-VIEW = BetrisView
+VIEW = _BetrisView

@@ -20,8 +20,8 @@ from typing import Annotated, NamedTuple
 
 from deadheat.engine.chance import Chance
 from deadheat.engine.core import NS_PER_MS, READY_LIMIT_NS, Fault, Message, Reply, Result, Seat, Step, made
+from deadheat.engine.games.duel import Pending
 from deadheat.engine.games.parsing import Refused, expect, illegal, integer, json_object, line_of, malformed
-from deadheat.engine.games.pending import Pending
 from deadheat.engine.games.variants import Parameter
 
 DICE = 5  # "Setup"

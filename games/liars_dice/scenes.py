@@ -7,12 +7,12 @@ hands} or null, ``places`` (of seats that are out, else null).
 `hands` are hidden during a match; a viewer that shows one seat's view omits the others' until `reveal`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from deadheat.engine.core import Event
 from deadheat.engine.language import _
-from deadheat.engine.scenes.core import Director, Figures, Moment, Scene, at_fault, fault_words
+from deadheat.engine.scenes.core import Director, Moment, Scene, at_fault, fault_words
 
 
 def scenes(moments: Iterator[Moment], names: Sequence[str]) -> Iterator[Scene]:
@@ -40,11 +40,11 @@ def scenes(moments: Iterator[Moment], names: Sequence[str]) -> Iterator[Scene]:
         yield waiting
 
 
-def _dice_left(state: Mapping[str, Any]) -> Figures:
-    return list(state["counts"]) if any(state["counts"]) else [None] * len(state["counts"])
-
-
-DIRECTOR = Director(scenes, figure="dice", figures=_dice_left)
+DIRECTOR = Director(
+    scenes,
+    figure="dice",
+    figures=lambda state: list(state["counts"]) if any(state["counts"]) else [None] * len(state["counts"]),
+)
 
 
 class _Table:

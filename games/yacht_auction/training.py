@@ -109,7 +109,7 @@ def gained(who: int, dice: str) -> Numbers:
 
 
 @lru_cache(maxsize=65_536)
-def scored(who: int, line: str) -> tuple[int, Numbers, float, float]:
+def _scored(who: int, line: str) -> tuple[int, Numbers, float, float]:
     """Return the place of the category in ``PUT c d`` or ``SET c d``, and the changes: of an observation after its
     head, of the total, and of the basic categories.
     """
@@ -122,7 +122,7 @@ def scored(who: int, line: str) -> tuple[int, Numbers, float, float]:
 
 
 @lru_cache(maxsize=65_536)
-def assigned(line: str) -> tuple[str, str, Bid]:
+def _assigned(line: str) -> tuple[str, str, Bid]:
     """Read ``GET g g0 x0``: the bundle got, the one left to the other seat, and that seat's bid."""
     _, got, target, amount = line.split(" ")
     return got, "B" if got == "A" else "A", Bid(target, int(amount))
@@ -139,7 +139,7 @@ def choices(hand: bytes) -> bytes:
 
 
 @lru_cache(maxsize=65_536)
-def bid_of(line: str) -> Bid | None:
+def _bid_of(line: str) -> Bid | None:
     """Parse a bid by the rules; None if they refuse it."""
     try:
         return read_bid(line, Player())
@@ -147,7 +147,7 @@ def bid_of(line: str) -> Bid | None:
         return None
 
 
-class YachtView(View):
+class _YachtView(View):
     """The knowledge of one seat of Yacht Auction; see the top of this file."""
 
     layout = LAYOUT
@@ -171,7 +171,7 @@ class YachtView(View):
     def hear(self, line: str) -> None:
         match line[:2]:
             case "GE":
-                self._assign(*assigned(line))
+                self._assign(*_assigned(line))
             case "SE":
                 self._score(MINE, self.put)
                 self._score(THEIRS, line)
@@ -203,7 +203,7 @@ class YachtView(View):
         self.last = wanted, mine.amount / THOUSAND, got == "A", also, theirs.amount / THOUSAND, left == "A"
 
     def _score(self, who: int, line: str) -> None:
-        place, change, points, basic = scored(who, line)
+        place, change, points, basic = _scored(who, line)
         self.numbers += change
         self.totals[who] += points
         if basic:
@@ -218,7 +218,7 @@ class YachtView(View):
         if self.phase == SCORING:
             self.put = line
         else:
-            self.bid = bid_of(line) or self.bid
+            self.bid = _bid_of(line) or self.bid
 
     def line(self, action: int) -> str:
         return LINES[action]
@@ -231,4 +231,4 @@ class YachtView(View):
         return np.frombuffer(bytearray().join(parts), np.int8)
 
 
-VIEW = YachtView
+VIEW = _YachtView

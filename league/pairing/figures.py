@@ -8,7 +8,7 @@ figures, or another order, are a new version, and new evaluations use the newest
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -31,7 +31,7 @@ Figured = Mapping[int, float]
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure that breaks ties. `name` is its field in `league.records.evaluations.EvaluationStanding`; `heading` and
+    """A figure that breaks ties. `name` is its field in `league.records.contests.EvaluationStanding`; `heading` and
     `meaning` are the site's, `short` is the terminal's. `of` computes it; if None, it comes from the bracket and
     decides nothing.
     """
@@ -141,12 +141,3 @@ CHOICE: Mapping[str, Figure] = {
 def named(chosen: Sequence[str]) -> str:
     """Return the chosen figures as part of a sentence, in the order in which they decide."""
     return _(", then ").join(gettext(CHOICE[name].heading) for name in chosen)
-
-
-def choice_faults(chosen: Sequence[str]) -> Iterator[str]:
-    """Yield the reasons why these figures cannot break ties, as ends of sentences. It is valid to choose none."""
-    for name in chosen:
-        if name not in CHOICE:
-            yield _("there is no tie-break %(name)s; choose from %(all)s", name=name, all=", ".join(CHOICE))
-    if len(set(chosen)) < len(chosen):
-        yield _("list each tie-break only once")

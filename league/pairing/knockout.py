@@ -36,7 +36,7 @@ class Knockout(Rules):
     has_winner = True
 
     def rounds_in(self, players: int, chosen: int | None, seats: int) -> int:
-        return rounds_of(players) if seats == 2 else len(heat_tables(players, seats))
+        return rounds_of(players) if seats == 2 else len(_heat_tables(players, seats))
 
     def draw(
         self, form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]
@@ -152,7 +152,7 @@ def bracket_standings(seeded: Sequence[int], ties: Sequence[Tie]) -> list[Placed
 # At larger tables ---------------------------------------------------------------------------------------------------
 
 
-def losers(field: int, seats: int) -> list[int]:
+def _losers(field: int, seats: int) -> list[int]:
     """Return how many are knocked out at each table of a round."""
     if field <= seats:
         return [seats - 1] if field == seats else []
@@ -162,10 +162,10 @@ def losers(field: int, seats: int) -> list[int]:
     return more if (seats - max(more)) % 2 == 0 else more[::-1]  # fewer where the best of the next row were dealt
 
 
-def heat_tables(field: int, seats: int) -> list[int]:
+def _heat_tables(field: int, seats: int) -> list[int]:
     """Return the number of tables in each round."""
     counts = []
-    while out := losers(field, seats):
+    while out := _losers(field, seats):
         counts.append(len(out))
         field -= sum(out)
     return counts
@@ -174,22 +174,18 @@ def heat_tables(field: int, seats: int) -> list[int]:
 def heats(seeded: Sequence[int], played: Sequence[Meeting], seats: int, further: int) -> list[Tie]:
     """Return all tables, round by round, with the results so far."""
     ties, so_far, field = Ties(seeded, played, further), list[Tie](), list(seeded)
-    for number, many in enumerate(heat_tables(len(seeded), seats), 1):
+    for number, many in enumerate(_heat_tables(len(seeded), seats), 1):
         if not field:  # the round before is not over
             so_far += [Tie(number, slot) for slot in range(1, many + 1)]
             continue
         resting = field[: len(field) % seats]
-        tables = [*_dealt(field[len(resting) :], many), *((player,) for player in resting)]
-        places = [*(seats - lost for lost in losers(len(field), seats)), *(1 for _ in resting)]
+        rows = [field[start : start + many] for start in range(len(resting), len(field), many)]
+        rows[1::2] = [row[::-1] for row in rows[1::2]]  # they are dealt to and fro
+        tables = [*zip(*rows, strict=True), *((player,) for player in resting)]
+        places = [*(seats - lost for lost in _losers(len(field), seats)), *(1 for _ in resting)]
         now = [ties.make(number, slot, *seated) for slot, seated in enumerate(zip(tables, places, strict=True), 1)]
         so_far += now
         decided = all(tie.advancing is not None for tie in now)
         going_on = (player for tie in now for player in tie.advancing or ())
         field = sorted(going_on, key=ties.seed.__getitem__) if decided else []
     return so_far
-
-
-def _dealt(order: Sequence[int], tables: int) -> list[tuple[int, ...]]:
-    """Deal players to tables, to and fro."""
-    rows = [order[start : start + tables] for start in range(0, len(order), tables)]
-    return list(zip(*(row[::-1] if number % 2 else row for number, row in enumerate(rows)), strict=True))

@@ -157,7 +157,8 @@ class _Field:
         """Plan the series with this number, or return None if nobody can play."""
         if not self.entrants:
             return None
-        lots = _lots(seed, number, len(self.entrants))
+        drawn = hashlib.shake_256(seed + number.to_bytes(8, "big")).digest(8 * len(self.entrants))
+        lots: Floats = (np.frombuffer(drawn, dtype=">u8").astype(np.float64) + 1) / 2.0**64  # in (0, 1]
         for first in self._in_turn(number, lots):
             if first in self._through:
                 continue
@@ -272,10 +273,3 @@ class _Field:
             names, sizes = np.unique(self.part[inside], return_counts=True)
             apart |= inside & (self.part != names[np.argmax(sizes)])
         return apart
-
-
-def _lots(seed: bytes, number: int, count: int) -> Floats:
-    """Draw a number in (0, 1] for each place from SHAKE-256 of the seed and the series' number, 8 bytes each."""
-    drawn = hashlib.shake_256(seed + number.to_bytes(8, "big")).digest(8 * count)
-    lots: Floats = (np.frombuffer(drawn, dtype=">u8").astype(np.float64) + 1) / 2.0**64
-    return lots

@@ -289,13 +289,11 @@ class Stage:
 
 def stages(declared: Sequence[str] | None) -> list[Stage]:
     """Parse the lines of stages; each matches `STAGE`."""
-    return [_stage(line) for line in declared or ()]
-
-
-def _stage(line: str) -> Stage:
-    words = _words_of(line)
-    ties = words.pop("tie_breaks", None)
-    return Stage(EvaluationFormat(words.pop("format")), tie_breaks=None if ties is None else tuple(ties), **words)
+    parsed = []
+    for words in map(_words_of, declared or ()):
+        form, ties = EvaluationFormat(words.pop("format")), words.pop("tie_breaks", None)
+        parsed.append(Stage(form, tie_breaks=None if ties is None else tuple(ties), **words))
+    return parsed
 
 
 def stage_faults(declared: Sequence[str], seats: int = 2) -> Iterator[str]:

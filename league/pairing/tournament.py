@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 from deadheat.engine.language import N_, _, gettext
 from deadheat.league.pairing.evidence import apart, comparisons
-from deadheat.league.pairing.figures import CHOICE, DIGITS, NEWEST, Figure, Meeting, choice_faults, points
+from deadheat.league.pairing.figures import CHOICE, DIGITS, NEWEST, Figure, Meeting, points
 from deadheat.league.pairing.seating import around
 
 if TYPE_CHECKING:
@@ -158,7 +158,11 @@ class Rules:
             yield gettext(self.no_rounds)
         if tie_breaks and self.has_winner:
             yield _("a knock-out has no tie-breaks")
-        yield from choice_faults(tie_breaks or ())
+        for name in tie_breaks or ():
+            if name not in CHOICE:
+                yield _("there is no tie-break %(name)s; choose from %(all)s", name=name, all=", ".join(CHOICE))
+        if len({*(tie_breaks or ())}) < len(tie_breaks or ()):
+            yield _("list each tie-break only once")
 
 
 def rounds_of(players: int) -> int:

@@ -24,7 +24,7 @@ def expected_results(ahead: Vector) -> Vector:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Comparison:
+class _Comparison:
     """Two seats at the tables `rows`: `results` are 1, 1/2 or 0 for `seat` against `other_seat`."""
 
     seat: int
@@ -33,14 +33,14 @@ class Comparison:
     results: Vector  # (n,)
 
 
-def comparisons(tables: Tables, ranks: Ranks) -> Iterator[Comparison]:
+def comparisons(tables: Tables, ranks: Ranks) -> Iterator[_Comparison]:
     """Yield every pair of seats with the rows in which it counts."""
     everyone = np.arange(len(tables.counts))
     for seat, other_seat in combinations(range(tables.seats), 2):
         own, other = tables.ranks[:, seat], tables.ranks[:, other_seat]
         rows = everyone if ranks is Ranks.PLACEMENT else np.flatnonzero((own == 0) | (other == 0))
         results = (1.0 + (own < other)[rows] - (own > other)[rows]) / 2
-        yield Comparison(seat, other_seat, rows, results)
+        yield _Comparison(seat, other_seat, rows, results)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,7 +70,14 @@ def pairs_of(parts: Iterable[Tables], ranks: Ranks, players: int) -> Pairs:
             keys.append(np.minimum(own, other) * players + np.maximum(own, other))
             results.append(np.where(own < other, comparison.results, 1 - comparison.results))
             counts.append(tables.counts[comparison.rows].astype(np.float64))
-    unique, pair = _distinct(np.concatenate(keys), players**2)
+    key = np.concatenate(keys)
+    if are_dense(key, players**2):
+        unique = np.flatnonzero(np.bincount(key, minlength=players**2))
+        place = np.zeros(players**2, np.int64)
+        place[unique] = np.arange(len(unique))
+        pair = place[key]
+    else:
+        unique, pair = np.unique(key, return_inverse=True)
     result, count = np.concatenate(results), np.concatenate(counts)
     first, second = np.divmod(unique, max(players, 1))
     games, wins, squares = (
@@ -78,17 +85,6 @@ def pairs_of(parts: Iterable[Tables], ranks: Ranks, players: int) -> Pairs:
         for weight in (count, count * result, count * result**2)
     )
     return Pairs(first, second, games, wins, squares)
-
-
-def _distinct(keys: Ints, below: int) -> tuple[Ints, Ints]:
-    """Return the distinct keys in ascending order, and each key's place among them."""
-    if not are_dense(keys, below):
-        unique, places = np.unique(keys, return_inverse=True)
-        return unique, places
-    unique = np.flatnonzero(np.bincount(keys, minlength=below))
-    place = np.zeros(below, np.int64)
-    place[unique] = np.arange(len(unique))
-    return unique, place[keys]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,8 +173,13 @@ class Posterior:
         if chained:
             ones = np.concatenate([ones, self.beliefs.children])
             others = np.concatenate([others, self.beliefs.parents])
-        near = graph(ones, others, self.players)
-        return components(near | near.T)
+        near = _graph(ones, others, self.players)
+        near = near | near.T
+        labels = np.full(self.players, -1)
+        for player in range(self.players):
+            if labels[player] < 0:
+                labels[_reached(near, player)] = player
+        return labels
 
     def _determined(self) -> bool:
         """Say whether everybody has beaten everybody, directly or through others. A prior counts as a draw with the
@@ -198,20 +199,21 @@ class Posterior:
             (centre, known),
         )
         beat, beaten = (np.concatenate(side) for side in zip(*edges, strict=True))
-        return _all_reach_all(graph(beat, beaten, self.players + self.beliefs.anchored))
+        near = _graph(beat, beaten, self.players + self.beliefs.anchored)
+        return not len(near) or bool(_reached(near, 0).all() and _reached(np.ascontiguousarray(near.T), 0).all())
 
 
 # Connected parts of graphs. A graph is an (n, n) matrix of truth values, no larger than the ratings' own matrices.
 
 
-def graph(tails: Ints, heads: Ints, size: int) -> Bools:
+def _graph(tails: Ints, heads: Ints, size: int) -> Bools:
     """Return the (size, size) matrix of edges: [i, j] says whether an edge leads from i to j."""
     near = np.zeros((size, size), bool)
     near[tails, heads] = True
     return near
 
 
-def reached(near: Bools, start: int) -> Bools:
+def _reached(near: Bools, start: int) -> Bools:
     """Return the places, (n,), to which edges lead from `start`, and that place itself."""
     visited = np.zeros(len(near), bool)
     visited[start] = True
@@ -221,17 +223,3 @@ def reached(near: Bools, start: int) -> Bools:
         visited |= new
         newest = np.flatnonzero(new)
     return visited
-
-
-def components(near: Bools) -> Ints:
-    """Return a number for each place, (n,), equal for places that a symmetric graph connects."""
-    labels = np.full(len(near), -1)
-    for place in range(len(near)):
-        if labels[place] < 0:
-            labels[reached(near, place)] = place
-    return labels
-
-
-def _all_reach_all(near: Bools) -> bool:
-    """Say whether edges lead from every place to every other."""
-    return not len(near) or bool(reached(near, 0).all() and reached(np.ascontiguousarray(near.T), 0).all())

@@ -127,7 +127,7 @@ CONVERGED = 1e-11
 """The length of the last step. The remaining error is about `NEAR` times that: below a billionth of an Elo point."""
 
 
-class Concave(Protocol):
+class _Concave(Protocol):
     """A function with one maximum."""
 
     def gradient(self, at: Vector, /) -> Vector:
@@ -141,7 +141,7 @@ class NoMaximum(Exception):
     """The function grows forever in some direction."""
 
 
-def maximum(function: Concave, start: Vector) -> Vector:
+def maximum(function: _Concave, start: Vector) -> Vector:
     """Return the point at which the function is largest. Raises NoMaximum."""
     point = start.copy()
     factor: Cholesky | None = None

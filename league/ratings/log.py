@@ -133,7 +133,20 @@ def _distinct(columns: Sequence[Ints], bases: Sequence[int]) -> tuple[list[Ints]
     """Return the distinct rows in ascending order, by columns, and their counts. Values are below a column's base."""
     packing = _packing(bases)
     keys = [_packed(columns[start:end], bases[start:end]) for start, end in packing]
-    unique, counts = _distinct_key(keys[0], bases) if len(keys) == 1 else _distinct_keys(keys)
+    if len(keys) > 1:
+        order = np.lexsort(tuple(reversed(keys)))
+        keys = [key[order] for key in keys]
+        new = np.ones(len(order), bool)
+        new[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
+        starts = np.flatnonzero(new)
+        unique, counts = [key[starts] for key in keys], np.diff(starts, append=len(order))
+    elif are_dense(keys[0], math.prod(bases)):
+        occurrences = np.bincount(keys[0])
+        unique = [np.flatnonzero(occurrences)]
+        counts = occurrences[unique[0]]
+    else:
+        only, counts = np.unique(keys[0], return_counts=True)
+        unique = [only]
     rows: list[Ints] = []
     for key, (start, end) in zip(unique, packing, strict=True):
         left, unpacked = key, []
@@ -163,24 +176,6 @@ def _packed(columns: Sequence[Ints], bases: Sequence[int]) -> Ints:
             key *= base
             key += column
     return key
-
-
-def _distinct_key(key: Ints, bases: Sequence[int]) -> tuple[list[Ints], Ints]:
-    if are_dense(key, math.prod(bases)):
-        occurrences = np.bincount(key)
-        unique = np.flatnonzero(occurrences)
-        return [unique], occurrences[unique]
-    unique, counts = np.unique(key, return_counts=True)
-    return [unique], counts
-
-
-def _distinct_keys(keys: Sequence[Ints]) -> tuple[list[Ints], Ints]:
-    order = np.lexsort(tuple(reversed(keys)))
-    ordered = [key[order] for key in keys]
-    new = np.ones(len(order), bool)
-    new[1:] = np.any([key[1:] != key[:-1] for key in ordered], axis=0)
-    starts = np.flatnonzero(new)
-    return [key[starts] for key in ordered], np.diff(starts, append=len(order))
 
 
 def _sha256(players: Sequence[str], groups: Sequence[str], tables: Sequence[Tables]) -> str:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from deadheat.engine.language import _
 from deadheat.league.records import Record
-from deadheat.league.records.evaluations import StageProgress
+from deadheat.league.records.contests import StageProgress
 from deadheat.league.states import SeasonState
 from deadheat.league.terms import Terms
 

@@ -28,7 +28,7 @@ from deadheat.league.service.series.deals import withheld
 from deadheat.league.service.series.privacy import SHOWN, shown_attempt, shown_series
 from deadheat.league.service.views.contests import contests
 from deadheat.league.service.views.matches import seated
-from deadheat.league.service.views.uncounted import bearings
+from deadheat.league.service.views.uncounted import uncounted
 from deadheat.league.states import (
     EVALUATIONS,
     OF_EVALUATIONS,
@@ -369,13 +369,13 @@ def _matches(page: _Page) -> list[Row]:
     matches = page.read(_shown(page, Match), Match.id)
     rulings = page.session.exec(select(VoidedMatch).where(col(VoidedMatch.match_id).in_([row.id for row in matches])))
     rejudged = {ruling.match_id: ruling.rejudged_id for ruling in rulings}
-    known = bearings(page.session, matches)
+    reasons = uncounted(page.session, matches)
     untold = withheld(page.session, matches)
     return [
         {
             "match_id": match.id,
             **_cells(match, "series_id", "number", "state", "rated", "asked"),
-            "uncounted": _cell(why.cause) if (why := known[match.id].uncounted) else None,
+            "uncounted": _cell(why.cause) if (why := reasons[match.id]) else None,
             "voided": match.id in rejudged,
             "rejudged_as": rejudged.get(match.id),
             "commitment": match.commitment,

@@ -213,14 +213,21 @@ def prune(folder: Path, keep: int) -> Pruned:
     with _alone(folder):
         readable, unreadable = backups(folder)
         gone, kept = readable[:-keep], readable[-keep:]
-        spared = _last_whole(gone, kept)
+        spared = None
+        if all(backup.manifest.missing for backup in kept):
+            spared = next((backup for backup in reversed(gone) if not backup.manifest.missing), None)
+        gone = [backup for backup in gone if backup is not spared]
         for old in gone:
-            if old is not spared:
-                shutil.rmtree(old.path)
-        removed = len(gone) - (spared is not None)
-        if removed:
-            _sweep(folder)
-    return Pruned(removed, spared.path if spared else None, list(unreadable.values()))
+            shutil.rmtree(old.path)
+        if gone:
+            try:
+                wanted = {name for path in _complete(folder) for name in named_blobs(path / DATABASE_FILE)}
+                for path in (folder / BLOBS_FOLDER).glob("??/*.zst"):
+                    if path.stem not in wanted:
+                        path.unlink()
+            except sqlite3.Error:
+                pass  # one cannot be read, so nobody knows what it names
+    return Pruned(len(gone), spared.path if spared else None, list(unreadable.values()))
 
 
 def backups(folder: Path) -> tuple[list[Backup], dict[Path, str]]:
@@ -268,24 +275,6 @@ def _complete(folder: Path) -> list[Path]:
     """Return the folders of finished back-ups, the oldest first."""
     folders = (path.parent for path in folder.glob(f"*/{MANIFEST}"))
     return sorted(path for path in folders if not path.name.startswith(PARTIAL))
-
-
-def _last_whole(gone: Sequence[Backup], kept: Sequence[Backup]) -> Backup | None:
-    """Return the newest of those to remove that lacked nothing when made, if all that stay lacked something."""
-    if any(not backup.manifest.missing for backup in kept):
-        return None
-    return next((backup for backup in reversed(gone) if not backup.manifest.missing), None)
-
-
-def _sweep(folder: Path) -> None:
-    """Remove the blobs that no back-up names. Remove none if a back-up cannot be read."""
-    try:
-        wanted = {name for path in _complete(folder) for name in named_blobs(path / DATABASE_FILE)}
-    except sqlite3.Error:
-        return
-    for path in (folder / BLOBS_FOLDER).glob("??/*.zst"):
-        if path.stem not in wanted:
-            path.unlink()
 
 
 def _snapshot(settings: Settings, file: Path) -> tuple[str, str, dict[str, TableSum]]:

@@ -27,7 +27,7 @@ from deadheat.league.blobs import BlobDamaged, BlobMissing, Blobs, blob_folder
 from deadheat.league.config import Settings
 from deadheat.league.database import Database, is_there
 from deadheat.league.service.ground.audit import SYSTEM, record
-from deadheat.league.service.series.dice import skip_dice
+from deadheat.league.service.series.deals import skip_dice
 from deadheat.league.storage.backup import (
     DATABASE_FILE,
     Backup,
@@ -108,7 +108,10 @@ def restore(
     """
     _must_be_empty(settings, force)
     names = _check_database(backup)
-    lost = _lost_to(settings, copy_blobs(backup.store, None, names, progress))
+    lost, blobs = copy_blobs(backup.store, None, names, progress), blob_folder(settings.blobs)
+    if lost and (blobs is None or blobs.exists()):  # the deployment's own store may have them
+        own = Blobs(settings.blobs)
+        lost = {name: why for name, why in lost.items() if not own.whole(name)}
     _must_be_known(backup, lost, allow_missing)
     settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)  # for the same reason as in `serve`
     target = Blobs(settings.blobs)
@@ -172,15 +175,6 @@ def _check_database(backup: Backup) -> list[str]:
     if names_sha256(names) != manifest.blobs_sha256:
         raise BadBackup("Its blobs do not match the manifest.")
     return names
-
-
-def _lost_to(settings: Settings, lost: dict[str, str]) -> dict[str, str]:
-    """Return those of the back-up's lost blobs that the deployment's own store lacks, too."""
-    folder = blob_folder(settings.blobs)
-    if not lost or (folder is not None and not folder.exists()):
-        return lost
-    store = Blobs(settings.blobs)
-    return {name: why for name, why in lost.items() if not store.whole(name)}
 
 
 def _must_be_known(backup: Backup, lost: Mapping[str, str], allow_missing: bool) -> None:

@@ -172,7 +172,14 @@ def grant(connection: Connection) -> None:
         return
     there = connection.execute(text("SELECT rolname FROM pg_roles")).scalars().all()
     schema = connection.execute(text("SELECT quote_ident(current_schema())")).scalar_one()
-    statements = {SERVICE: _for_service(schema), WORKER: chain.from_iterable(map(_for_workers, WORKERS))}
+    for_service = (
+        f"GRANT {', '.join(WRITTEN)} ON ALL TABLES IN SCHEMA {schema} TO",
+        f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO",
+        "REVOKE INSERT, UPDATE, DELETE ON audit_log FROM",
+        f"GRANT {APPENDED} ON audit_log TO",
+        f"REVOKE INSERT, UPDATE, DELETE ON {VERSION_TABLE} FROM",
+    )
+    statements = {SERVICE: for_service, WORKER: chain.from_iterable(map(_for_workers, WORKERS))}
     for role in statements.keys() & set(there):
         connection.execute(text(f"REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM {role}"))
         connection.execute(text(f"REVOKE ALL ON ALL SEQUENCES IN SCHEMA {schema} FROM {role}"))
@@ -182,14 +189,6 @@ def grant(connection: Connection) -> None:
 
 OURS = "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'audit_log'::regclass"
 """Says whether the tables belong to this user or one of its roles."""
-
-
-def _for_service(schema: str) -> Iterator[str]:
-    yield f"GRANT {', '.join(WRITTEN)} ON ALL TABLES IN SCHEMA {schema} TO"
-    yield f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO"
-    yield "REVOKE INSERT, UPDATE, DELETE ON audit_log FROM"
-    yield f"GRANT {APPENDED} ON audit_log TO"
-    yield f"REVOKE INSERT, UPDATE, DELETE ON {VERSION_TABLE} FROM"
 
 
 def _for_workers(table: str) -> Iterator[str]:

@@ -66,19 +66,13 @@ def _reflected(engine: Engine) -> list[Table]:
     return [table for table in metadata.sorted_tables if table.name != VERSION_TABLE]
 
 
-def _rows(source: Connection, table: Table) -> Iterator[list[dict[str, Any]]]:
-    """Yield rows in the order of their keys, since a season refers to an earlier one."""
-    statement = select(table).order_by(*table.primary_key.columns).execution_options(yield_per=ROWS_AT_A_TIME)
-    for some in source.execute(statement).mappings().partitions():
-        yield [dict(row) for row in some]
-
-
 def table_sum(source: Connection, table: Table, copy_to: Connection | None = None) -> TableSum:
-    """Compute a table's digest. With `copy_to`, also copy the rows there. Hashes are added up, so the order of rows
-    does not matter: databases sort text differently.
-    """
+    """Compute a table's digest. With `copy_to`, also copy the rows there."""
+    # In the order of the keys, since a season refers to an earlier one.
+    statement = select(table).order_by(*table.primary_key.columns).execution_options(yield_per=ROWS_AT_A_TIME)
     count = total = 0
-    for rows in _rows(source, table):
+    for some in source.execute(statement).mappings().partitions():
+        rows = [dict(row) for row in some]
         count += len(rows)
         for row in rows:
             line = json.dumps(row, sort_keys=True, separators=(",", ":"), default=_as_text).encode()

@@ -43,7 +43,11 @@ class LeagueGame(SQLModel, table=True):
 
 
 class WorkerHost(SQLModel, table=True):
-    """A machine that plays and its fitness to judge (see `league.service.series.hosts`). `reasons`: why it is unfit."""
+    """A machine that plays and its fitness to judge (see `league.service.series.hosts`). `reasons`: why it is unfit.
+
+    `games`: by name, the rules version and digest with which it began. `incident`: why it last became unfit, as
+    `reasons`, and the `match_id` if a match showed it.
+    """
 
     __tablename__ = "worker_host"
     __table_args__ = (
@@ -54,16 +58,12 @@ class WorkerHost(SQLModel, table=True):
     name: str = Field(primary_key=True, max_length=128)
     boot: str = Field(max_length=64)  # the boot of the machine to which all this refers
     image: str = Field(default="", max_length=256)  # the image of its boxes
-    games: dict[str, Any] = Field(
-        default_factory=dict, sa_column=json_column()
-    )  # by name: rules version and digest, as it began
+    games: dict[str, Any] = Field(default_factory=dict, sa_column=json_column())
     fitness: Fitness = Field(default=Fitness.UNCHECKED, sa_column=word(Fitness, "fitness"))
     since_at: datetime = Field(sa_type=UtcDateTime)  # when it reached that fitness
     reasons: list[str] = Field(default_factory=list, sa_column=json_column())
     report: dict[str, Any] = Field(default_factory=dict, sa_column=json_column())  # of the newest check
-    evidence: dict[str, Any] = Field(
-        default_factory=dict, sa_column=json_column()
-    )  # of the newest canary that went wrong
+    evidence: dict[str, Any] = Field(default_factory=dict, sa_column=json_column())  # of the last canary gone wrong
     first_seen_at: datetime = Field(sa_type=UtcDateTime)
     last_seen_at: datetime = Field(sa_type=UtcDateTime)
     unfit_at: datetime | None = Field(default=None, sa_type=UtcDateTime)  # when it was last found unfit
@@ -71,9 +71,7 @@ class WorkerHost(SQLModel, table=True):
     check_due_at: datetime | None = Field(default=None, sa_type=UtcDateTime)  # None: no further check is wanted
     incident_at: datetime | None = Field(default=None, sa_type=UtcDateTime)  # when it last became unfit
     incident_ended_at: datetime | None = Field(default=None, sa_type=UtcDateTime)  # when it was fit again
-    incident: dict[str, Any] = Field(
-        default_factory=dict, sa_column=json_column(server_default="{}")
-    )  # why: `reasons`, and the `match_id` if a match showed it
+    incident: dict[str, Any] = Field(default_factory=dict, sa_column=json_column(server_default="{}"))
     canary_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     steal_share: float = 0.0  # share of its CPUs' recent time that the hypervisor took
     late_seconds: float = Field(default=0.0, sa_column_kwargs={"server_default": "0"})  # how late it woke up, at worst

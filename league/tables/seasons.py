@@ -61,7 +61,7 @@ class Season(Terms, Staged, table=True):
     differ, a refit is due. `settled_until`: the order is settled, and until then the ladder plans nothing; None: it is
     not settled. `games_per_pair` None: unlimited. `pairing_seed` decides all lots of the pairing (with
     `series_planned`, the number of series that the ladder has planned); it is drawn with the first series and published
-    with the standings. `secret` decides all dice (`league.service.series.dice`), of which `deals` numbers are used up;
+    with the standings. `secret` decides all dice (`league.service.series.deals`), of which `deals` numbers are used up;
     it is drawn at the opening, when its commitment is published, and is itself published with the standings. None: the
     season was opened before such secrets existed, and its seeds are drawn one by one. `evaluations`: their timetable
     (`league.timetable`), as declared at `evaluations_at`.

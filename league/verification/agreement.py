@@ -17,7 +17,7 @@ from deadheat.engine.core import NS_PER_MS, Fault, Seat
 from deadheat.engine.figures import seat_number
 from deadheat.engine.games.variants import BadVariant, rules, rules_of, variant_of
 from deadheat.engine.replay import Diverged, known_rules, replay, why_unknown
-from deadheat.engine.transcript import Prompt, Transcript
+from deadheat.engine.transcript import Transcript
 from deadheat.engine.verdicts import Taken, own_times, why
 from deadheat.league.causes import Cause
 from deadheat.league.records.matches import MOST_ATTEMPTS, AttemptView, Match, MatchDetail, SeatView
@@ -162,20 +162,20 @@ def _of_result(transcript: Transcript, result: AttemptView) -> Iterator[str]:
     timeouts = [prompt for prompt in transcript.prompts() if prompt.reply.fault is Fault.TIMEOUT]
     if any(prompt.reply.evidence is None for prompt in timeouts):
         return  # it is older than evidence beside replies
-    recorded = sorted(map(_timeout, timeouts), key=lambda timeout: str(timeout["seat"]))
+    recorded = []
+    for prompt in sorted(timeouts, key=lambda prompt: str(prompt.message.seat)):
+        reply = prompt.reply
+        assert reply.evidence is not None
+        verdict = {"stolen_ns": reply.stolen_ns, "own_ns": reply.own_ns}
+        recorded.append(
+            {"seat": prompt.message.seat, "limit_ns": prompt.limit_ns, **reply.evidence._asdict(), **verdict}
+        )
     reported = sorted(result.evidence.get("timeouts", []), key=lambda timeout: str(timeout.get("seat")))
     pairs = zip(recorded, reported, strict=False)
     if len(reported) != len(recorded) or any(
         its.get(name, value) != value for all_, its in pairs for name, value in all_.items()
     ):
         yield "the ledger's evidence of its timeouts is not the transcript's"
-
-
-def _timeout(prompt: Prompt) -> dict[str, object]:
-    reply = prompt.reply
-    assert reply.evidence is not None
-    verdict = {"stolen_ns": reply.stolen_ns, "own_ns": reply.own_ns}
-    return {"seat": prompt.message.seat, "limit_ns": prompt.limit_ns, **reply.evidence._asdict(), **verdict}
 
 
 def _differ(what: str, recorded: object, stated: object) -> Iterator[str]:

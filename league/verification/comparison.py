@@ -135,14 +135,11 @@ def _differences(where: str, stored: Any, made: Any) -> Iterator[str]:
     elif isinstance(stored, list | tuple) and isinstance(made, list | tuple):
         for number, (value, other) in enumerate(zip_longest(stored, made)):
             yield from _differences(f"{where}[{number}]", value, other)
-    elif not _same(stored, made):
+    elif isinstance(stored, float | int) and isinstance(made, float | int):
+        if not math.isclose(stored, made, rel_tol=0, abs_tol=TOLERANCE):
+            yield f"{where} is stored as {stored}, but the log gives {made}."
+    elif stored != made:
         yield f"{where} is stored as {_short(stored)}, but the log gives {_short(made)}."
-
-
-def _same(stored: Any, made: Any) -> bool:
-    if isinstance(stored, float | int) and isinstance(made, float | int):
-        return math.isclose(stored, made, rel_tol=0, abs_tol=TOLERANCE)
-    return bool(stored == made)
 
 
 def _short(value: Any) -> str:

@@ -1,7 +1,7 @@
 """Checks what the league committed to in public: that a season's dice were fixed before anybody knew who would play,
 and the audit log's hash chain. The functions are pure, so anybody can check a server's exports.
 
-`league.service.series.dice` says what is checked and what must be trusted.
+`league.service.series.deals` says what is checked and what must be trusted.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ MOST_DIFFERENCES = 20
 """The most differences listed for a season's dice or figures."""
 
 SKIPPED = "season-dice-skipped"
-"""The audit log's action for numbers that a restore left out (`league.service.series.dice.skip_dice`)."""
+"""The audit log's action for numbers that a restore left out (`league.service.series.deals.skip_dice`)."""
 
 BY_THEMSELVES = (
     "The seeds were drawn one by one as matches were planned. There is only the host's word that nobody chose them."

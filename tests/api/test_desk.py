@@ -17,7 +17,6 @@ from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import check_password, existing_user
-from deadheat.league.service.rankings.standings import publish, refit
 from deadheat.league.service.rulings.appeals import open_appeal
 from deadheat.league.service.rulings.closing import set_role
 from deadheat.league.service.seasons.entries import enter, entry_info
@@ -45,7 +44,10 @@ def ada(site: Site, played: Played) -> Browser:
 
 
 def winter(boss: Browser, **settings: Any) -> None:
-    boss.submit("/desk/seasons", at="/desk/seasons/new", name="Winter", game=GAME, **settings)
+    """Make a season, and show its page after its form has been sent with these settings."""
+    boss.get("/desk")
+    path = f"/desk/seasons/{boss.api('POST', '/v1/seasons', json={'name': 'Winter', 'game': GAME}).json()['id']}"
+    boss.submit(f"{path}/settings", at=path, **settings)
 
 
 def clean(browser: Browser) -> None:
@@ -76,21 +78,19 @@ def test_a_season_is_made_changed_opened_and_closed(boss: Browser) -> None:
 
 
 def test_what_is_wrong_with_a_season_is_said_beside_its_field_and_what_was_typed_stays(boss: Browser) -> None:
-    boss.get("/desk/seasons/new")
+    winter(boss)
+    form = "/desk/seasons/1/settings"
     typed = {"name": "Winter", "seats": "7", "opens_at": "2030-01-01T00:00:00", "divisions": "First, 4\nSecond"}
-    boss.submit("/desk/seasons", 422, game=GAME, **typed)
-    assert 'id="season-seats-wrong">Yacht-auction is for' in boss.answer.text
-    assert 'aria-invalid="true" aria-describedby="season-seats-note season-seats-wrong"' in boss.answer.text
-    fields = boss.form("/desk/seasons").fields
+    boss.submit(form, 422, **typed)
+    assert 'id="settings-seats-wrong">Yacht-auction is for' in boss.answer.text
+    assert 'aria-invalid="true" aria-describedby="settings-seats-note settings-seats-wrong"' in boss.answer.text
+    fields = boss.form(form).fields
     assert {name: fields[name] for name in typed} == typed
-    boss.submit("/desk/seasons", 422, seats="2", name="!", finals_top="1", divisions="First, 4\nSecond, 1")
+    boss.submit(form, 422, seats="2", name="!", finals_top="1", divisions="First, 4\nSecond, 1")
     wrong = {"name": "It begins with", "finals_top": "It should be", "divisions": "Number 2: It should"}
     for name, text in wrong.items():
-        assert f'id="season-{name}-wrong">{text}' in boss.answer.text
-    boss.submit("/desk/seasons", name="Winter", finals_top="8", divisions="First, 4\n\nSecond")
-    page = boss.get("/desk/seasons/new")
-    page = boss.submit("/desk/seasons", 409, name="winter", game=GAME)
-    assert "This name is already taken" in page.text
+        assert f'id="settings-{name}-wrong">{text}' in boss.answer.text
+    boss.submit(form, name="Winter", finals_top="8", divisions="First, 4\n\nSecond")
 
 
 def changed(term: Term) -> str:
@@ -105,20 +105,19 @@ def changed(term: Term) -> str:
 def test_the_form_takes_all_that_the_api_takes(boss: Browser, site: Site) -> None:
     for name in ("sample", "another"):
         site.world.bot(name, owner=site.world.boss)
-    boss.get("/desk/seasons/new")
-    given = set(boss.form("/desk/seasons").fields) - {"csrf"}
-    assert given == set(schemas.SeasonRequest.model_fields) - {"previous_id"}
+    winter(boss)
+    form = "/desk/seasons/1/settings"
+    given = set(boss.form(form).fields) - {"csrf"}
+    assert given == set(schemas.SeasonChange.model_fields) - {"state", "force"}
     everything = {name: changed(term) for name, term in TERMS.items()} | {
-        "name": "All", "game": GAME, "divisions": "First, 8\nSecond", "seats": "2", "stages": "", "variant": "",
+        "name": "All", "divisions": "First, 8\nSecond", "seats": "2", "stages": "", "variant": "",
         "finals": "swiss", "languages": "c, python", "panel": "boss/sample, boss/another", "challenge_games": "0",
         "panel_minimum": "", "panel_test": "0, 100",
     }  # fmt: skip
     assert set(everything) == given
-    boss.submit("/desk/seasons", 200, **everything)
-    shown = boss.form(f"{boss.answer.url.path}/settings").fields
-    del shown["csrf"]
-    assert set(shown) == set(schemas.SeasonChange.model_fields) - {"state", "force"}
-    assert shown == {name: everything[name] for name in shown}
+    boss.submit(form, 200, **everything)
+    shown = boss.form(form).fields
+    assert {name: shown[name] for name in everything} == everything
     season = boss.api("GET", "/v1/seasons/1").json()
     sizes = [(division["name"], division["size"]) for division in season["divisions"]]
     assert sizes == [("First", 8), ("Second", None)]
@@ -150,26 +149,6 @@ def test_what_is_settled_cannot_be_typed_in(boss: Browser) -> None:
     sent = {name: value for name, value in fields.items() if name not in SETTLED_ONCE_OPEN}
     assert boss.client.post(f"{path}/settings", data={**sent, "promoted": "3"}, headers=OURS).status_code == 303
     assert boss.api("GET", "/v1/seasons/1").json()["promoted"] == 3
-
-
-def test_a_season_continues_another_with_its_settings_and_divisions(boss: Browser, site: Site) -> None:
-    winter(boss, series_length="7", divisions="First, 4\nSecond")
-    for state in ("open", "closed"):
-        boss.client.post("/desk/seasons/1/state", data={"state": state, "csrf": boss.page.token}, headers=OURS)
-    site.world.clock.turn(60)
-    site.world.write(refit, 1)
-    site.world.write(publish, 1)
-    boss.get("/desk")
-    assert "/desk/seasons/new?previous=1" in boss.answer.text
-    boss.get("/desk/seasons/new?previous=1")
-    fields = boss.form("/desk/seasons").fields
-    assert (fields["previous_id"], fields["series_length"]) == ("1", "7")
-    assert "game" not in fields
-    boss.submit("/desk/seasons", 409, name="Winter")
-    assert boss.form("/desk/seasons").fields["previous_id"] == "1"
-    boss.submit("/desk/seasons", name="Spring")
-    assert "Second" in boss.page.text
-    boss.get("/desk/seasons/new?previous=99", 404)
 
 
 def test_an_entry_is_put_into_another_division(boss: Browser, site: Site) -> None:
@@ -230,11 +209,6 @@ def test_organisers_enter_bots_by_name(boss: Browser, site: Site) -> None:
     assert "AUTHOR/NAME" in boss.submit(f"{path}/entries", 404, at=path, bot="swift").text
     boss.submit(f"{path}/entries", bot="Bob/Swift")
     assert "swift" in boss.page.text and f"{path}/entries/2/withdraw" in boss.answer.text
-
-
-def test_a_season_is_begun_with_a_games_title(boss: Browser) -> None:
-    boss.get("/desk/seasons/new")
-    assert '<option value="liars-dice">Liar' in boss.answer.text
 
 
 def test_every_entry_of_a_large_season_can_be_decided_about(boss: Browser, site: Site, monkeypatch) -> None:

@@ -33,7 +33,8 @@ def said(browser: Browser) -> list[str]:
 
 
 def test_each_step_is_confirmed_where_it_was_taken(site: Site, boss: Browser) -> None:
-    boss.submit("/desk/seasons", at="/desk/seasons/new", name="Winter", game=GAME)
+    text = f'[season]\nname = "Winter"\ngame = "{GAME}"\n'
+    boss.submit("/desk/season-file", at="/desk/season-file", apply="yes", document=text)
     assert "The season was created." in said(boss)[0]
     path = boss.answer.url.path
     boss.submit(f"{path}/settings", games_per_pair="20")

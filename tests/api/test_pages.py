@@ -13,9 +13,8 @@ from deadheat.api.pages import bot, game
 from deadheat.api.pages.render import ms, shown
 from deadheat.api.pages.texts.shelves import PAGES
 from deadheat.api.services import SITE
-from deadheat.engine.figures import nice
+from deadheat.engine.figures import bars, nice
 from deadheat.engine.games import GAMES
-from deadheat.engine.intervals import bars
 from deadheat.league.jobs import FaultRecord, Latency
 from deadheat.league.records.rankings import TALLIES
 from deadheat.league.service.rankings.standings import leaderboard, refit

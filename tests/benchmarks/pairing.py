@@ -30,9 +30,9 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from sqlmodel import Session
 
+from deadheat.league.pairing.finals import ELO_PER_NAT
 from deadheat.league.pairing.ladder import PLACED_SE_ELO, Entrant, Met, Terms, propose
 from deadheat.league.pairing.pairs import PairKey, pair_key
-from deadheat.league.pairing.separation import ELO_PER_NAT
 from deadheat.league.service.ground.steps import insert_rows
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.series.capacity import OPEN_SERIES

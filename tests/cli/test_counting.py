@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 from rich.console import Console
 
-from deadheat.cli.author import leaderboard
+from deadheat.cli.author import results
 from deadheat.cli.console import plain, short
 from deadheat.cli.local import report
 from deadheat.cli.local.report import LABELS, Clock, Score, Times, elo
@@ -185,10 +185,10 @@ def standing(**chosen: Any) -> Standing:
 
 def shown(monkeypatch: pytest.MonkeyPatch, *rows: Standing, ranks: str = "placement", columns: int = 80) -> list[str]:
     console = Console(width=columns, file=io.StringIO())
-    monkeypatch.setattr(leaderboard, "out", console)
+    monkeypatch.setattr(results, "out", console)
     board = SimpleNamespace(season_id=1, log_sha256="", config={"ranks": ranks}, rows=list(rows), totals=None)
     with console.capture() as capture:
-        console.print(leaderboard.standings_table(cast("Leaderboard", board)))
+        console.print(results.standings_table(cast("Leaderboard", board)))
     return capture.get().splitlines()
 
 

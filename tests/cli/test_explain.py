@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from deadheat.cli.author.leaderboard import SPARED, _text
+from deadheat.cli.author.results import SPARED, _text
 from deadheat.cli.console import out, say
 from deadheat.cli.local.bots import script
 from deadheat.cli.local.recorded_bot import kind

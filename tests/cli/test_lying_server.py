@@ -316,7 +316,7 @@ def test_every_command_shows_text_on_that_console_or_as_ascii() -> None:
     files = ((str(file.relative_to(ROOT / "cli")), file.read_text("utf-8")) for file in (ROOT / "cli").rglob("*.py"))
     found = {name: len(direct.findall(text)) for name, text in files if "template/" not in name and direct.search(text)}
     assert found == {
-        "author/records.py": 2,  # the bytes of an export: into a file, or harmless into a terminal
+        "author/results.py": 2,  # the bytes of an export: into a file, or harmless into a terminal
         "game/check.py": 1,  # measures a width
         "game/serve.py": 1,  # a page of HTML
         "local/recorded_bot.py": 2,  # a bot

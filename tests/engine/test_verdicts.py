@@ -10,12 +10,11 @@ import pytest
 
 from deadheat.engine.core import NS_PER_MS, Fault, Reply
 from deadheat.engine.games import GAMES
-from deadheat.engine.notes import Note, notes
 from deadheat.engine.own_time import Evidence
 from deadheat.engine.scenes import DIRECTORS, comeback, deciding_scene, document, scenes
 from deadheat.engine.scenes.core import Scene, moments
 from deadheat.engine.transcript import Prompt
-from deadheat.engine.verdicts import Taken, evidence_words, hint, past_deadline, slowest, took, used
+from deadheat.engine.verdicts import Note, Taken, evidence_words, hint, notes, past_deadline, slowest, took, used
 from deadheat.games.yacht_auction.rules import CATEGORIES
 from deadheat.games.yacht_auction.scenes import _lit
 from tests.engine.busy import COUNTED, INSIDE, LATE_NS, TAKEN_NS, on_a_busy_host, taken, with_reply

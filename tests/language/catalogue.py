@@ -31,9 +31,9 @@ from tests.test_tidy import ROOT
 TEMPLATES = sorted(
     path
     for path in (*(SITE / "templates").glob("*.html"), *ROOT.glob("games/*/*.html"))
-    if not path.name.startswith("report-")
+    if not path.name.startswith(("report-", "reference."))
 )
-"""All templates but the command's reports, which are in English."""
+"""All templates but the command's reports and the API's reference, which are in English."""
 
 PYTHON = [
     path

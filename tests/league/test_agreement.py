@@ -10,8 +10,8 @@ from deadheat.engine.core import Fault
 from deadheat.engine.transcript import Transcript, decode, encode
 from deadheat.league.blobs import Blobs
 from deadheat.league.records.matches import FaultView, Match, MatchDetail
+from deadheat.league.service.rulings.appeals import review
 from deadheat.league.verification.agreement import disagreements, verdict
-from deadheat.league.verification.review import review
 from tests.engine.busy import on_a_busy_host
 from tests.league.told import detailed, labelled, told
 

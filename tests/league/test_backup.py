@@ -29,7 +29,7 @@ from deadheat.league.database import Database
 from deadheat.league.service.ground.audit import first_broken, record
 from deadheat.league.service.people.users import sign_up
 from deadheat.league.service.rankings.standings import refit
-from deadheat.league.service.series.dice import SKIPPED
+from deadheat.league.service.series.deals import SKIPPED
 from deadheat.league.states import MatchState
 from deadheat.league.storage import restore as restoring
 from deadheat.league.storage.backup import (

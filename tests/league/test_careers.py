@@ -78,7 +78,7 @@ def test_versions_and_seasons_of_a_bot_and_bots_of_an_author(world: World) -> No
         assert [(row.number, row.state) for row in shown] == [(2, broken), (1, ready)]
         [part] = careers.parts_of(session, [bot_id])[bot_id]
         assert (part.season_id, part.state, part.version) == (season_id, SeasonState.OPEN, 1)
-        name, [bot] = careers.author_bots(session, owner.name.upper())
+        name, [bot], _ = careers.author_bots(session, owner.name.upper())
         assert (name, bot.id) == (owner.name, bot_id)
         with pytest.raises(NotFound):
             careers.author_bots(session, "nobody")

@@ -1,6 +1,5 @@
 """Promotion gates: a version takes over once it has shown that it is stronger, and trying again does not help."""
 
-import random
 from collections.abc import Sequence
 from functools import partial
 
@@ -8,11 +7,10 @@ import pytest
 from sqlmodel import col, select
 
 from deadheat.api.routes.season.entries import GateRequest
-from deadheat.league import errors, sprt
+from deadheat.league import errors
 from deadheat.league.ratings import RatingConfig
 from deadheat.league.records.entries import Challenge, Entry
 from deadheat.league.service.contests.life import OPEN_SERIES
-from deadheat.league.service.duels.gates import TEST
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.standings import leaderboard, refit
@@ -373,20 +371,3 @@ def test_few_challenges_are_played_at_a_time_and_each_gets_its_turn(world: World
 def challenge_series(world: World) -> list[int]:
     made = world.tick()
     return world.rows(select(Series.id).where(col(Series.id).in_(made), Series.purpose == Purpose.CHALLENGE))
-
-
-@pytest.mark.all
-def test_wrong_passes_are_as_rare_as_the_terms_say() -> None:
-    """A version as strong as the old one is tested after every ten games with alpha = .05; nothing is stored."""
-    chance = random.Random(1)
-    passes = 0
-    for _ in range(400):
-        counts = [0, 0, 0]
-        for _ in range(40):
-            for _ in range(10):
-                counts[2 * chance.randrange(2)] += 1
-            verdict = sprt.test(counts, TEST).verdict
-            if verdict is not sprt.Verdict.CONTINUE:
-                passes += verdict is sprt.Verdict.ACCEPT
-                break
-    assert passes / 400 < 0.08

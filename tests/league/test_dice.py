@@ -10,7 +10,7 @@ from deadheat.engine.chance import SECRET_BYTES, commitment, season_seed
 from deadheat.league.service.rankings import standings
 from deadheat.league.service.rulings.rulings import rejudge_match
 from deadheat.league.service.seasons.seasons import create_season, season_info
-from deadheat.league.service.series.dice import SKIPPED, skip_dice
+from deadheat.league.service.series.deals import SKIPPED, skip_dice
 from deadheat.league.states import MatchState, SeasonState
 from deadheat.league.tables import AuditRecord, Match, Season
 from deadheat.league.verification.fairness import BY_THEMSELVES, Dealt, DiceCheck, Told, check_dice

@@ -102,7 +102,7 @@ def test_nobody_changes_divisions_in_a_frozen_season(world: World) -> None:
 def test_a_full_lowest_division_takes_nobody(world: World) -> None:
     season_id = world.season(2, divisions=[("Only", 2)])
     owner, bot_id = world.bot()
-    assert "entries in Only: the limit is 2" in world.refused(errors.TooMany, entries.enter, owner, season_id, bot_id)
+    assert "the limit is 2" in world.refused(errors.TooMany, entries.enter, owner, season_id, bot_id)
 
 
 def test_the_next_season_moves_the_first_up_and_the_last_down(world: World) -> None:

@@ -11,7 +11,7 @@ from deadheat.league import states
 from deadheat.league.errors import BadSetting, NotAllowed, WrongState
 from deadheat.league.jobs import Failure
 from deadheat.league.pairing.formats import EvaluationFormat
-from deadheat.league.service.course.schedule import go_on, has_unplayed, low_after, runs_low
+from deadheat.league.service.course.schedule import go_on, has_unplayed, runs_low
 from deadheat.league.service.evaluations import beginning, playing
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.ranking import season_log
@@ -82,7 +82,7 @@ def test_more_series_are_asked_for_only_where_some_can_be_planned(world: World, 
     while waiting:
         series_id = waiting.pop(0)
         world.play([series_id], lower_wins)
-        asked.append(world.read(low_after, series_id))
+        asked.append(world.read(runs_low, series_id, ended=True))
         if len(asked) == 1:
             waiting += world.tick()
     assert asked == [season_id, None, None, None, season_id], "one is not planned yet; then the round is over"
@@ -105,8 +105,7 @@ def players(world: World, evaluation_id: int, order: Any) -> list[ContestPlayer]
 
 
 def places(world: World, evaluation_id: int) -> list[int]:
-    players = select(ContestPlayer).where(ContestPlayer.contest_id == evaluation_id)
-    return [one.version_id for one in world.rows(players.order_by(col(ContestPlayer.place)))]
+    return [one.version_id for one in players(world, evaluation_id, col(ContestPlayer.place))]
 
 
 @pytest.mark.databases
@@ -239,7 +238,7 @@ def test_what_is_final_can_only_be_cleared_of_its_faults(world: World, ended: st
     counted = world.read(matches.match_detail, match_id).uncounted
     assert world.write(void_match, world.boss, match_id, "not its fault")
     why = world.read(matches.match_detail, match_id).uncounted
-    assert why is not None and why.sentence == "An organiser declared it void: not its fault"
+    assert why is not None and why.sentence.endswith("not its fault")
     if ended is states.ContestState.DONE:
         assert world.write(restore_match, world.boss, match_id, "its fault after all"), "the points count it"
         assert world.read(matches.match_detail, match_id).uncounted == counted
@@ -253,7 +252,7 @@ def test_a_ruling_in_time_counts_and_says_so(world: World) -> None:
     match_id = evaluation_match(world)
     assert world.write(void_match, world.boss, match_id, "a mistake"), "its pairing has no points yet"
     why = world.read(matches.match_detail, match_id).uncounted
-    assert why is not None and why.sentence == "An organiser declared it void: a mistake"
+    assert why is not None and why.sentence.endswith(": a mistake")
     world.play([second], lower_wins)
     world.play_all(lower_wins)
     assert sorted((one.first_points or 0) + (one.second_points or 0) for one in pairings(world)) == [1.0, 2.0]
@@ -429,7 +428,7 @@ def test_a_date_waits_for_an_evaluation_that_the_service_delayed(world: World, d
     assert world.row(Season, season_id).state is states.SeasonState.FROZEN, "nobody enters after the date"
     shown = world.read(season_info, season_id)
     (waits,) = world.read(decisions, world.boss, [shown]).seasons
-    assert "an evaluation that the service delayed" in waits.why
+    assert "the service delayed" in waits.why
     world.play(world.rows(select(Series.id).where(Series.state == states.JobState.QUEUED)), lower_wins)
     world.play_all(lower_wins)
     world.tick()

@@ -153,10 +153,6 @@ def test_a_round_robin_is_placed_as_the_rule_says(players: int, games: int, seed
     check_places(EvaluationFormat.ROUND_ROBIN, None, seeded, met)
 
 
-def test_the_first_round_pairs_the_best_with_the_next_and_gives_the_weakest_the_bye() -> None:
-    assert draw([7, 5, 3, 9, 1], {1, 3, 5, 7, 9}, []) == ([(7, 5), (3, 9)], (1,))
-
-
 @pytest.mark.parametrize("players", [0, 1])
 def test_a_field_without_a_pair_has_no_pairs(players: int) -> None:
     assert draw([1, 2], set(range(1, players + 1)), []) == ([], (1,) * players)

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deadheat.engine.figures import NORMAL_95
+from deadheat.league.pairing.finals import ELO_PER_NAT, Gap, games_to_part, share_out
 from deadheat.league.pairing.seating import Seating, rotations, seatings, whole_turns
-from deadheat.league.pairing.separation import ELO_PER_NAT, Gap, games_to_part, share_out
 
 pytestmark = pytest.mark.quick
 

@@ -295,18 +295,6 @@ def test_each_size_of_table_has_seats_of_its_own() -> None:
     assert [effect.seats for effect in rate(log(lines), RatingConfig()).seats()] == [2, 3]
 
 
-def test_nothing_is_lost_between_players_and_their_games() -> None:
-    made = log(duels("a", "b", 3, 2, 1))
-    assert told(made) == [(("a", "b"), (0, 0), None, 1), (("a", "b"), (0, 1), None, 3), (("a", "b"), (1, 0), None, 2)]
-
-
-@pytest.mark.parametrize("ranks", Ranks)
-def test_both_columns_agree_about_results_of_the_model(ranks: Ranks) -> None:
-    table = rate(drawn_tables(np.random.default_rng(8), 24, 6, 400).log, RatingConfig(ranks=ranks))
-    apart = [entry.elo - (entry.plackett_luce or 0) for entry in table.entries]
-    assert np.std(apart) < np.mean([entry.se for entry in table.entries])
-
-
 def test_coins_make_a_quarter_of_cycles() -> None:
     chance = np.random.default_rng(9)
     names = [f"b{number:02}" for number in range(40)]

@@ -4,6 +4,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import chain, combinations, pairwise
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -11,17 +12,16 @@ from sqlalchemy import event
 from sqlmodel import Session, col, select
 
 from deadheat.league.jobs import Failure, SeriesJob
-from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.standings import leaderboard
 from deadheat.league.service.rulings.rulings import rejudge_match, void_match
-from deadheat.league.service.seasons import absence, entries, seasons
+from deadheat.league.service.seasons import absence, entries
 from deadheat.league.service.series import capacity
 from deadheat.league.service.series.capacity import OPEN_SERIES
 from deadheat.league.service.series.planning import Table, add_series
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.states import JobState, MatchState, Purpose, SeasonState
-from deadheat.league.tables import BotVersion, Division, Entry, Match, Pair, Participant, Season, Series
+from deadheat.league.tables import BotVersion, Entry, Match, Pair, Participant, Season, Series
 from tests.lanes import scaled
 from tests.league.outcomes import abandoned, lower_wins, won
 from tests.league.people import GAME
@@ -33,39 +33,17 @@ Author = tuple[Person, int]
 """An owner and their bot."""
 
 
-def a_season(
-    world: World,
-    bots: int,
-    *,
-    game: str = GAME,
-    seats: int = 2,
-    series_length: int = 2,
-    games_per_pair: int | None = None,
-    divisions: int = 1,
-) -> tuple[int, list[Author]]:
+def a_season(world: World, bots: int, *, divisions: int = 1, **settings: Any) -> tuple[int, list[Author]]:
     """Open a season and share its bots out over its divisions. Random numbers are always the same, because even
     seats and good placements are likely but not certain.
     """
     world.entropy = random.Random(bots).randbytes
+    named = [(f"Division {number}", None) for number in range(1, divisions + 1)]
+    season_id = world.season(0, divisions=named, **{"games_per_pair": None, **settings})
+    authors = [world.entrant(season_id, game=settings.get("game", GAME)) for _ in range(bots)]
     with world.db.transaction() as session:
-        season_id = seasons.create_season(
-            session,
-            world.boss,
-            game=game,
-            name=f"{game} {bots} {seats}",
-            series_length=series_length,
-            games_per_pair=games_per_pair,
-        ).id
-        session.get_one(Season, season_id).seats = seats
-        for number in range(2, divisions + 1):
-            session.add(Division(season_id=season_id, number=number, name=f"Division {number}"))
-        set_season_state(session, world.boss, season_id, SeasonState.OPEN)
-    authors = [world.bot(game=game) for _ in range(bots)]
-    for place, (owner, bot_id) in enumerate(authors):
-        with world.db.transaction() as session:
-            entries.enter(session, owner, season_id, bot_id)
-            entry = session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).one()
-            entry.division = 1 + place % divisions
+        for entry in session.exec(select(Entry).where(Entry.season_id == season_id).order_by(col(Entry.id))):
+            entry.division = 1 + (entry.id - 1) % divisions
     return season_id, authors
 
 

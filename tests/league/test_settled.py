@@ -6,7 +6,7 @@ import pytest
 from sqlmodel import select
 
 from deadheat.league.config import MOST_UNSETTLING, SETTLED_SECONDS
-from deadheat.league.pairing.separation import SETTLED, is_settled
+from deadheat.league.pairing.finals import SETTLED, is_settled
 from deadheat.league.service.course.schedule import has_unplayed
 from deadheat.league.service.rankings import standings
 from deadheat.league.service.views.forecasts import season_forecast, waiting

@@ -12,10 +12,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from deadheat.league import sprt
-from deadheat.league.pairing.evidence import APART, comparisons, evidence
+from deadheat.league.pairing.evidence import APART, evidence
 from deadheat.league.sprt import Model, Terms, Verdict, log_likelihood_ratio
 from tests.lanes import examples
-from tests.league.meetings import Pair
 
 pytestmark = pytest.mark.quick
 
@@ -184,19 +183,3 @@ def test_evidence_by_hand() -> None:
     assert evidence([Fraction(1)] * 7) == Fraction(2**8, 2 * 8) < APART
     assert evidence([Fraction(-1)] * 8) == Fraction(2**9, 2 * 9) > APART
     assert evidence([Fraction(1), Fraction(-1)]) == Fraction(2, 3), "contradictions speak for equality"
-
-
-def test_what_two_are_compared_by() -> None:
-    played = [
-        Pair(1, 1, 2, 3, 1),  # direct: (3 - 1) / 4
-        Pair(2, 1, 3, 4, 0),  # against 3: 1, and below -1/2, seen from 2
-        Pair(2, 3, 2, 3, 1),
-        Pair(3, 1, 4, 4, 0),  # 2 has not met 4
-        Pair(4, 2, None, 4),
-    ]
-    everybody = {1, 2, 3, 4}
-    assert comparisons(1, 2, played, 4, everybody, rules=1) == [Fraction(1, 2), Fraction(3, 4)]
-    assert comparisons(2, 1, played, 4, everybody, rules=1) == [Fraction(-1, 2), Fraction(-3, 4)]
-    assert comparisons(1, 2, played, 4, everybody, rules=2) == [1, Fraction(3, 4)], "a won pair, and one with 1 : 1"
-    assert comparisons(2, 1, played, 4, everybody, rules=2) == [-1, Fraction(-3, 4)]
-    assert comparisons(1, 2, played, 4, {1, 2}, rules=1) == [Fraction(1, 2)], "who is gone is no measure"

@@ -9,7 +9,7 @@ import pytest
 from sqlmodel import Session, select
 
 from deadheat.league import errors
-from deadheat.league.service.course import open_matters, states
+from deadheat.league.service.course import states
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.standings import refit
@@ -154,7 +154,7 @@ def test_series_under_way_need_no_force(world: World) -> None:
 
 def test_a_season_that_has_not_begun_has_nothing_open(world: World) -> None:
     made = world.write(create_season, world.boss, game="yacht-auction", name="w", finals=FinalsFormat.SWISS)
-    assert not world.write(open_matters.season_unfinished, made.id).anything
+    assert not world.write(states.unfinished, made.id).anything
     world.set_state(made.id, SeasonState.CLOSED)
 
 

@@ -1,5 +1,7 @@
 """Void attempts leave traces, may need an organiser, and show whose matches fail unusually often."""
 
+from typing import Any
+
 import pytest
 from sqlmodel import select
 
@@ -177,34 +179,31 @@ def test_nothing_is_published_while_a_match_of_a_closed_season_is_held(world: Wo
     assert world.write(standings.seasons_to_publish) == [match.season_id]
 
 
-def test_a_version_with_nearly_all_void_attempts_is_flagged() -> None:
-    shares = [Share(1, 1, 100, 12), Share(2, 1, 100, 1), Share(3, 1, 200, 1)]
-    first, *others = excesses(shares)
-    assert (first.version_id, first.voids, first.flagged) == (1, 12, True)
-    assert first.expected == pytest.approx(100 * 2 / 300)
-    assert not any(found.flagged for found in others)
+IN_EVERY_SERIES = [Share(version, 1, 200, 0) for version in range(1, 10)] + [
+    Share(version, 1, 20, 8 if version == 1 else 1, True) for version in range(1, 10)
+]
+SHARES = {
+    "nearly all": ([Share(1, 1, 100, 12), Share(2, 1, 100, 1), Share(3, 1, 200, 1)], [1]),
+    "in every series that fails": (IN_EVERY_SERIES, [1]),
+    "on a bad machine": ([Share(1, 7, 100, 30), Share(2, 7, 100, 30), Share(3, 8, 1000, 0), Share(1, 8, 1000, 0)], []),
+    "few": ([Share(1, 1, 10, 2), Share(2, 1, 10000, 0)], []),
+    "alone": ([Share(1, 1, 50, 20)], []),
+    "equal shares": ([Share(version, 1, 100, 5) for version in range(4)], []),
+}
 
 
-def test_versions_on_a_bad_machine_are_not_flagged() -> None:
-    shares = [Share(1, 7, 100, 30), Share(2, 7, 100, 30), Share(3, 8, 1000, 0), Share(1, 8, 1000, 0)]
-    assert not any(found.flagged for found in excesses(shares))
+@pytest.mark.parametrize(("shares", "flagged"), SHARES.values(), ids=SHARES)
+def test_a_version_with_far_more_void_attempts_than_others_there_is_flagged(shares: list[Share], flagged: Any) -> None:
+    assert [found.version_id for found in excesses(shares) if found.flagged] == flagged
 
 
-def test_a_version_in_every_series_that_fails_is_flagged_and_its_opponents_are_not() -> None:
-    series = [Share(1, 1, 20, 8, True)] + [Share(version, 1, 20, 1, True) for version in range(2, 10)]
-    first, *others = excesses([Share(version, 1, 200, 0) for version in range(1, 10)] + series)
-    assert (first.version_id, first.attempts, first.voids, first.flagged) == (1, 200, 8, True)
-    assert first.by_machine == {1: 8}
-    assert first.expected == pytest.approx(20 * 8 / 160)
-    assert len(others) == 8
-    assert not any(found.flagged for found in others)
-
-
-def test_few_void_attempts_and_a_version_alone_are_not_flagged() -> None:
-    assert not any(found.flagged for found in excesses([Share(1, 1, 10, 2), Share(2, 1, 10000, 0)]))
-    (alone,) = excesses([Share(1, 1, 50, 20)])
-    assert alone.p_value == pytest.approx(1.0)
-    assert not alone.flagged
+def test_an_excess_is_compared_with_the_others_rate() -> None:
+    first, *others = excesses(IN_EVERY_SERIES)
+    assert (first.version_id, first.attempts, first.voids, first.by_machine) == (1, 200, 8, {1: 8})
+    assert first.expected == pytest.approx(20 * 8 / 160) and len(others) == 8
+    assert excesses(SHARES["nearly all"][0])[0].expected == pytest.approx(100 * 2 / 300)
+    assert [found.expected for found in excesses(SHARES["equal shares"][0])] == pytest.approx([5.0] * 4)
+    assert excesses(SHARES["alone"][0])[0].p_value == pytest.approx(1.0)
 
 
 def test_void_attempts_are_counted_by_the_version_that_was_to_answer(world: World) -> None:
@@ -278,9 +277,3 @@ def test_left_unplayed_it_counts_for_nobody_and_the_reason_stands_in_the_audit_l
     left, was_held = world.read(audit_log, subject=f"match/{match_id}")
     assert (left.action, was_held.action) == ("match-left", "match-held")
     assert "nobody can tell" in left.data
-
-
-def test_versions_with_equal_shares_of_the_void_attempts_are_not_flagged() -> None:
-    shares = [Share(version, 1, 100, 5) for version in range(4)]
-    assert not any(found.flagged for found in excesses(shares))
-    assert [found.expected for found in excesses(shares)] == pytest.approx([5.0] * 4)

@@ -52,6 +52,7 @@ ALL = "200"
 SIGNED = "401 200"
 OPEN = "409"
 FILE = '[season]\nname = "By file"\ngame = "yacht-auction"\n'
+ANSWERS = {"game": "yacht-auction", "name": "Another", "opens_at": "2099-01-01T00:00", "closes_at": "2099-01-02T00:00"}
 REASON = {"reason": "because"}
 HELD = ("transcript", "replay", "verification")
 DEALS = {"season_id": "season of deals"}
@@ -332,7 +333,7 @@ TABLE: tuple[Line, ...] = (
     get("/desk/season-file", "in 403 organiser=200", query="?season=1", shows=LIST),
     post("/desk/season-file", "in 403 organiser=200", form={"document": FILE}),
     post("/desk/season-file", "in 403 organiser=303", form={"document": FILE, "apply": "yes"}),
-    post("/desk/seasons", "in 403 organiser=303", form={"game": "yacht-auction", "name": "Another"}),
+    post("/desk/seasons", "in 403 organiser=200", form=ANSWERS),
     post("/desk/sign-up", "in 403 organiser=303", form={"rule": "closed"}),
     post("/desk/announcements", "in 403 organiser=303", form={"title": "t", "text": "t"}),
     post("/desk/announcements/{announcement_id}/take-down", "in 403 organiser=303"),

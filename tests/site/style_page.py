@@ -9,8 +9,8 @@ from deadheat.api.deps import Shared
 from deadheat.api.pages.pictures import charts
 from deadheat.api.pages.render import everyones
 from deadheat.api.pages.season import Cell
+from deadheat.engine.figures import bars
 from deadheat.engine.games import GAMES
-from deadheat.engine.intervals import bars
 from deadheat.league.service.rankings.history import HistoryPoint
 from deadheat.league.states import SeasonState
 

@@ -34,7 +34,7 @@ from deadheat.league.service.series import carrying_out
 from deadheat.league.service.series import live as league_live
 from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.series.hosts import record_check
-from deadheat.league.service.series.rules_played import rules_played
+from deadheat.league.service.series.outcomes import rules_played
 from deadheat.league.service.views.timeouts import timeouts
 from deadheat.league.states import JobState, MatchState
 from deadheat.league.storage.schema import WORKER

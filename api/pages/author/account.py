@@ -238,7 +238,7 @@ def confirm(shared: Services, request: Request, posted: forms.Posted) -> Person:
     visit, password = posted.visit, password_in(posted)
     with shared.db.reading() as session:
         by_password = has_password(session, visit.person)
-        age = now(session) - access.session_began_at(session, visit.secret)
+        age = now(session) - access.look_up(session, visit.secret, TokenKind.SESSION).began_at
     if by_password and not password:
         raise BadSetting("password", _("enter your password"))
     if by_password:

@@ -21,16 +21,17 @@ from deadheat.api.services import Services
 from deadheat.engine.core import Fault
 from deadheat.engine.figures import duration, limit, seat_number
 from deadheat.engine.language import N_, _
-from deadheat.engine.notes import Note, notes
 from deadheat.engine.scenes import Scene, scenes, sheet
 from deadheat.engine.transcript import Exchange, Prompt, Transcript
 from deadheat.engine.verdicts import (
     VERDICTS,
+    Note,
     Taken,
     Verdict,
     evidence_words,
     hint,
     last_exchanges,
+    notes,
     place,
     slowest,
     took,

@@ -1,4 +1,4 @@
-"""A season at the desk: its page, with its settings, entries and list, and the form for a new one."""
+"""A season at the desk: its page, with its settings, entries and list; and the questions about a new one."""
 
 import re
 from typing import Annotated, Any
@@ -10,8 +10,10 @@ from sqlmodel import Session
 from starlette.exceptions import HTTPException
 
 from deadheat.api.deps import Id, Number, Shared
-from deadheat.api.pages.forms import Complaint, NameForm, Posted, Submitted, Visit, Visiting, checked, posting, private
+from deadheat.api.pages.forms import Complaint, NameForm, Submitted, Visit, Visiting, attempt, checked, posting, private
 from deadheat.api.pages.organiser import season_form
+from deadheat.api.pages.organiser.presets import Answers, continued_file, preset_file, weekend
+from deadheat.api.pages.organiser.season_file import file_page
 from deadheat.api.pages.organiser.season_form import STATE, done, steps, to_season
 from deadheat.api.pages.render import game_title
 from deadheat.api.routes import rulings
@@ -24,13 +26,13 @@ from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
 from deadheat.engine.language import _, gettext
 from deadheat.league.database import now
-from deadheat.league.errors import NotFound
+from deadheat.league.errors import NameTaken, NotFound
+from deadheat.league.season_file import PATHS
 from deadheat.league.service.bots.bots import bots_named
-from deadheat.league.service.course.open_matters import season_unfinished
-from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.course.states import set_season_state, unfinished
 from deadheat.league.service.seasons import entries as league_entries
 from deadheat.league.service.seasons.admission import invited_to_season
-from deadheat.league.service.seasons.declared import season_timetable
+from deadheat.league.service.seasons.declared import season_as_file, season_timetable
 from deadheat.league.service.seasons.entries import entries_named
 from deadheat.league.service.seasons.seasons import season_info, season_progress
 from deadheat.league.service.views.contests import of_season
@@ -95,7 +97,7 @@ def season_page(
         info = season_info(session, season_id)
         entries, count = entries_named(session, season_id, listed.q, skip=skip, limit=ENTRIES)
         values: dict[str, Any] = {
-            "groups": season_form.groups(info, info.state),
+            "groups": season_form.groups(info),
             "first": skip + 1,
             "enterable": info.state in ENTERABLE,
             "on_ladder": info.state in ON_LADDER,
@@ -103,7 +105,7 @@ def season_page(
             "done": done(listed.done, info.state),
             "movable": len(info.divisions) > 1 and info.state in ENTERABLE,
             "progress": season_progress(session, season_id, whole=False),
-            "unfinished": season_unfinished(session, season_id),
+            "unfinished": unfinished(session, season_id),
             "invited": invited_to_season(session, visit.person, season_id),
             "steps": steps(season_timetable(session, season_id), None, now(session), info.state),
             "evaluation": next(iter(of_season(session, season_id, EVALUATIONS, limit=1)), None),
@@ -122,24 +124,44 @@ def season_page(
     return private(shared, "desk-season.html", visit, complaint, season=info, listed=listed, pages=pages, **values)
 
 
+def _questions(
+    shared: Services, visit: Visit, previous: int | None, complaint: Complaint | None = None, **_given: Any
+) -> Response:
+    visit.person.must_organise()
+    with shared.db.reading() as session:
+        continued = None if previous is None else season_info(session, previous)
+        dates = weekend(now(session))
+    games = [(game, game_title(game)) for game in sorted(GAMES)]
+    return private(shared, "desk-new.html", visit, complaint, previous=continued, games=games, **dates)
+
+
 @router.get("/new")
 def new_season(shared: Shared, visit: Visiting, previous: Number = None) -> Response:
-    """Show the form for a new season, which continues the season `previous`, if given."""
-    return _new_season(shared, visit, previous)
-
-
-def _new_season_again(complaint: Complaint, shared: Services, visit: Visit, posted: Posted) -> Response:
-    previous = posted.fields.get("previous_id", "")
-    previous_id = int(previous) if previous.isascii() and previous.isdigit() and len(previous) < 10 else None
-    return _new_season(shared, visit, previous_id, complaint)
+    """Ask about a new season, which continues the season `previous`, if given."""
+    return _questions(shared, visit, previous)
 
 
 @router.post("")
-@posting("season", _new_season_again)
-def create_season(shared: Shared, posted: Submitted) -> Response:
-    body = checked(schemas.SeasonRequest, season_form.read(posted.fields))
-    season = api_seasons.create_season(shared, posted.visit.person, body, Response())
-    return to_season(season.id, "created")
+@posting("season", _questions)
+def preview_season(shared: Shared, posted: Submitted, previous: Number = None) -> Response:
+    """Show the preview of the file that follows from the answers, or else that file and what is wrong with it."""
+    visit, answers = posted.visit, checked(Answers, posted.fields)
+    if previous is None:
+        text, bots = preset_file(answers), 20  # enough to show whether evaluations fit
+    else:
+        text = continued_file(answers, previous, shared.read(season_as_file, visit.person, previous))
+        bots = max(2, shared.read(season_info, previous).entries)
+
+    def preview() -> Response:
+        body = schemas.SeasonFileRequest(document=text, preview=True, bots=bots)
+        return file_page(shared, visit, None, None, text, schemas.declare(shared, visit.person, body, None))
+
+    def mistaken(complaint: Complaint) -> Response:
+        if PATHS["name"] in complaint.fields:
+            raise NameTaken("season", answers.name)
+        return file_page(shared, visit, None, complaint, text)
+
+    return attempt("file", {}, preview, mistaken)
 
 
 @router.get("/{season_id}")
@@ -210,15 +232,3 @@ def rule_on_entry(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id, 
         raise HTTPException(404)
     ENTRY_VERBS[verb](shared, posted.visit.person, season_id, bot_id, checked(shapes.Reason, posted.fields))
     return to_season(season_id, verb, listed.address)
-
-
-def _new_season(
-    shared: Services, visit: Visit, previous_id: int | None, complaint: Complaint | None = None
-) -> Response:
-    visit.person.must_organise()
-    previous = None
-    if previous_id is not None:
-        previous = shared.read(season_info, previous_id)
-    games = [(game, game_title(game)) for game in sorted(GAMES)]
-    groups = season_form.groups(previous)
-    return private(shared, "desk-new.html", visit, complaint, previous=previous, games=games, groups=groups)

@@ -1,20 +1,21 @@
 """A season's file at the desk: chosen or typed, previewed, then applied.
 
 A page without `season` is about a new one. Exactly the previewed text is applied: the preview contains it, while the
-text area beside it is for another preview.
+text area below it is for another preview.
 """
 
-from datetime import datetime, timedelta
 from typing import Any
 
 from fastapi import APIRouter, Response
 
 from deadheat.api.deps import Number, Shared
 from deadheat.api.pages.forms import Complaint, Posted, Submitted, Visit, Visiting, checked, posting, private
+from deadheat.api.pages.organiser.presets import Answers, preset_file, weekend
 from deadheat.api.pages.organiser.season_form import steps, to_season
 from deadheat.api.routes.season.seasons import SeasonFileRequest, declare
-from deadheat.api.services import SITE, Services
+from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
+from deadheat.engine.language import _
 from deadheat.league.database import now
 from deadheat.league.records.seasons import Declared
 from deadheat.league.season_file import MAX_CHARACTERS
@@ -27,11 +28,11 @@ router = APIRouter(prefix="/desk/season-file")
 @router.get("")
 def season_file(shared: Shared, visit: Visiting, season: Number = None) -> Response:
     """Show the present file of a season, or a file with which to begin a new season."""
-    return _page(shared, visit, season)
+    return file_page(shared, visit, season)
 
 
 @router.post("")
-@posting("file", lambda posted, **given: _page(text=_sent(posted), **given))
+@posting("file", lambda posted, **given: file_page(text=_sent(posted), **given))
 def declare_season(shared: Shared, posted: Submitted, season: Number = None) -> Response:
     text, apply = _sent(posted), "apply" in posted.fields
     body = {"document": text, "preview": not apply, "bots": posted.fields.get("bots", "")}
@@ -39,7 +40,7 @@ def declare_season(shared: Shared, posted: Submitted, season: Number = None) -> 
     if apply:
         assert declared.season_id is not None, "it exists now"
         return to_season(declared.season_id, "created" if season is None else "changed")
-    return _page(shared, posted.visit, season, None, text, declared)
+    return file_page(shared, posted.visit, season, None, text, declared)
 
 
 def _sent(posted: Posted) -> str:
@@ -47,14 +48,15 @@ def _sent(posted: Posted) -> str:
     return posted.fields.get("file") or posted.fields.get("document", "")
 
 
-def _page(
+def file_page(
     shared: Services,
     visit: Visit,
-    season: int | None,
+    season: int | None = None,
     complaint: Complaint | None = None,
     text: str | None = None,
     declared: Declared | None = None,
 ) -> Response:
+    """Show a season's file: as it is now, or `text` with what is wrong with it, or with what it declares."""
     visit.person.must_organise()
     values: dict[str, Any] = {"season": None, "text": text or "", "told": declared, "steps": ()}
     with shared.db.reading() as session:
@@ -62,20 +64,8 @@ def _page(
             values["season"] = season_info(session, season)
             values["text"] = season_as_file(session, visit.person, season) if text is None else text
         elif text is None:
-            values["text"] = new_season(min(GAMES, key=lambda game: (2 not in GAMES[game].seats, game)), now(session))
+            example = {"name": _("My contest"), "game": min(GAMES), **weekend(now(session))}
+            values["text"] = preset_file(Answers.model_validate(example))
         if declared is not None:
             values["steps"] = steps(declared.timetable, declared.timezone, now(session))
     return private(shared, "desk-file.html", visit, complaint, most=MAX_CHARACTERS, **values)
-
-
-FILE = SITE / "season.toml"
-
-DAY = timedelta(days=1)
-
-
-def new_season(game: str, now: datetime) -> str:
-    """Return the file with which to begin: complete, commented and valid, with a timetable that begins next week."""
-    noon = now.replace(hour=12, minute=0, second=0, microsecond=0, tzinfo=None)
-    days = {"opens": 7, "first": 8, "last": 20, "freezes": 21, "finals": 22}
-    dates = {name: (noon + count * DAY).isoformat() for name, count in days.items()}
-    return FILE.read_text("utf-8").format(game=game, **dates)

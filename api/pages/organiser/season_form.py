@@ -1,8 +1,7 @@
 """Parts of a season's page at the desk: the form of its settings, its timetable, and the confirmation of what was done.
 
-`league.terms` defines the settings. The form shows the present values: a new season's defaults, or another season's
-settings, so that people see what they send. An empty setting becomes none if it may be none, and otherwise does not
-change.
+`league.terms` defines the settings. The form shows the present values, so that people see what they send. An empty
+setting becomes none if it may be none, and otherwise does not change.
 """
 
 import re
@@ -22,9 +21,6 @@ from deadheat.engine.language import N_, _, gettext
 from deadheat.league.records.seasons import DeclaredDate, Season
 from deadheat.league.states import SEASON_STEPS, SeasonState
 from deadheat.league.terms import TERMS, Group, Term
-
-SEATS = "seats"
-"""The only setting whose default depends on the game; it is empty in the form for a new season."""
 
 LINES = frozenset({"stages"})
 """Lists whose members are too long to be side by side."""
@@ -51,10 +47,6 @@ class Filled:
         return self.term.name in LINES
 
     @property
-    def required(self) -> bool:
-        return not self.term.optional and self.term.name != SEATS
-
-    @property
     def options(self) -> list[tuple[str, str]]:
         return [(value, gettext(label)) for value, label in self.term.setting.options.items()]
 
@@ -76,15 +68,12 @@ def in_form(term: Term) -> str:
     return term.meaning.replace("; null:", "; empty:")
 
 
-def groups(
-    season: Season | None = None, state: SeasonState = SeasonState.SCHEDULED
-) -> Mapping[Group, Sequence[Filled]]:
-    """Return the form, filled in with a season's settings or with the defaults."""
+def groups(season: Season) -> Mapping[Group, Sequence[Filled]]:
+    """Return the form, filled in with a season's settings."""
     by_group: dict[Group, list[Filled]] = {}
     for name, term in TERMS.items():
-        default = "" if name == SEATS else term.default
-        value = _shown(name, default if season is None else getattr(season, name))
-        by_group.setdefault(term.setting.group, []).append(Filled(term, value, not term.may_change(state)))
+        filled = Filled(term, _shown(name, getattr(season, name)), not term.may_change(season.state))
+        by_group.setdefault(term.setting.group, []).append(filled)
     return by_group
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deadheat.engine.language import _
-from deadheat.league.records.evaluations import BracketTie, EvaluationSeat
+from deadheat.league.records.contests import BracketTie, EvaluationSeat
 
 WIDTH, LINE, GAP, ACROSS, TOP = 168, 22, 14, 40, 26
 """The width of a tie and the height of each of its lines; the space below, beside, and above for round names."""

@@ -13,10 +13,10 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from deadheat.engine import intervals
+from deadheat.engine import figures
 from deadheat.engine.figures import nice, used
 from deadheat.engine.language import _
-from deadheat.league.records.evaluations import Course
+from deadheat.league.records.contests import Course
 from deadheat.league.service.rankings.history import HistoryPoint
 
 WIDTH, HEIGHT = 720, 240
@@ -175,8 +175,8 @@ RISES_ELO = 10
 """A trend that changes by more than this has a colour."""
 
 
-def interval(row: Mapping[str, Any], bar: intervals.Bar) -> Markup:
-    return Markup(intervals.interval(row, bar))  # noqa: S704  figures
+def interval(row: Mapping[str, Any], bar: figures.Bar) -> Markup:
+    return Markup(figures.interval(row, bar))  # noqa: S704  figures
 
 
 def spark(bars: Sequence[int], p99: float) -> Markup:

@@ -1,18 +1,17 @@
 """Docs: an index, the pages of docs/ on their shelves, the API's reference, and a search over everything."""
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from importlib.resources import files
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from sqlmodel import Session
 
 from deadheat.api.deps import Shared
 from deadheat.api.edge.caching import Files
-from deadheat.api.edge.middleware import POLICY
 from deadheat.api.pages.render import everyones, render
 from deadheat.api.pages.texts.markdown import anchors, headings, rendered
 from deadheat.api.pages.texts.search import matching
@@ -43,12 +42,6 @@ LOOKED_AT = 24
 """Among so many newest seasons the index looks for an open one, and the search for a name."""
 
 MOST_FOUND = 20
-REFERENCE_POLICY = POLICY.format(framed_by="'none'").replace("img-src 'self'", "img-src 'self' data:")
-"""The policy of all pages, extended for pictures: Swagger UI's style sheet has its icons in data: addresses."""
-
-assets = Files(directory=str(files("fastapi_offline") / "static"))
-"""Swagger UI's files, from its package."""
-
 
 pictures = Files(directory=DOCS / PICTURES)
 
@@ -64,11 +57,20 @@ def index(shared: Shared) -> str:
     return render(shared, "docs.html", shelves=SHELVES, pages=PAGES, **shown)
 
 
+def _document(request: Request) -> Callable[[], dict[str, Any]]:
+    document: Callable[[], dict[str, Any]] = request.app.openapi
+    return document
+
+
 @router.get("/docs/api")
-def reference(shared: Shared) -> Response:
-    """Show the API's reference, which can send requests."""
-    content = render(shared, "reference.html")
-    return Response(content, media_type="text/html", headers={"Content-Security-Policy": REFERENCE_POLICY})
+@everyones
+def reference(shared: Shared, document: Annotated[Callable[[], dict[str, Any]], Depends(_document)]) -> str:
+    """Show the API's reference, made from its own document."""
+    tags = defaultdict[str, list[dict[str, Any]]](list)
+    for path, calls in document()["paths"].items():
+        for method, call in calls.items():
+            tags[call["tags"][0]].append({**call, "method": method, "path": path})
+    return render(shared, "reference.html", **document(), tags=tags, base=shared.settings.site_url)
 
 
 @router.get("/docs/{folder}/{name}")
@@ -105,20 +107,31 @@ def moved(name: str) -> Response:
 @router.get("/search")
 @everyones
 def search(shared: Shared, q: Annotated[str, Query(max_length=64)] = "") -> str:
-    """Search pages, rules, bots, people, the newest seasons, and numbers of seasons and matches."""
+    """Search pages, rules, bots, people, the newest seasons, and numbers of seasons and matches. What is named exactly
+    comes first; AUTHOR/BOT names one bot.
+    """
     wanted = q.strip()
     bots: list[Bot] = []
     people: list[str] = []
-    numbered: list[tuple[str, str]] = []
+    direct: list[tuple[str, str]] = []
     count = 0
     if wanted:
         with shared.db.reading() as session:
-            bots, count = bots_named(session, wanted, limit=MOST_FOUND)
+            author, _slash, name = wanted.casefold().rpartition("/")
+            bots, count = bots_named(session, name, limit=MOST_FOUND)
+            if author:
+                bots = [bot for bot in bots if bot.author.casefold() == author]
+                count = len(bots)
             people = users_beginning(session, wanted, MOST_FOUND)
             named = [each for each in seasons(session, LOOKED_AT) if wanted.casefold() in each.name.casefold()]
-            numbered = [*_numbered(session, wanted), *((f"/seasons/{each.id}", each.name) for each in named)]
+            exact = [bot for bot in bots if bot.name.casefold() == name]
+            direct = [
+                *_numbered(session, wanted),
+                *((f"/bots/{bot.id}", f"{bot.author}/{bot.name}") for bot in exact),
+                *((f"/seasons/{each.id}", each.name) for each in named),
+            ]
     pages = matching(wanted, MOST_FOUND) if wanted else []
-    return render(shared, "search.html", q=q, pages=pages, bots=bots, bot_count=count, people=people, numbered=numbered)
+    return render(shared, "search.html", q=q, pages=pages, bots=bots, bot_count=count, people=people, direct=direct)
 
 
 def _numbered(session: Session, wanted: str) -> Iterator[tuple[str, str]]:

@@ -15,14 +15,13 @@ from deadheat.league.records.seasons import Declared, Forecast, Season, SeasonDe
 from deadheat.league.season_file import MAX_CHARACTERS
 from deadheat.league.service.course import states
 from deadheat.league.service.course.finals import finals_progress
-from deadheat.league.service.course.open_matters import season_unfinished
-from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.course.states import set_season_state, unfinished
 from deadheat.league.service.evaluations.views import stages_of
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.standings import note_archive
 from deadheat.league.service.seasons import seasons as league_seasons
 from deadheat.league.service.seasons.admission import invite_to_season, invited_to_season, uninvite_from_season
-from deadheat.league.service.seasons.declared import apply_file, preview_file, season_as_file, season_as_public_file
+from deadheat.league.service.seasons.declared import apply_file, preview_file, season_as_file
 from deadheat.league.service.seasons.divisions import change_divisions
 from deadheat.league.service.seasons.seasons import edit_season, season_info, season_progress, seasons
 from deadheat.league.service.views.forecasts import season_forecast
@@ -130,7 +129,7 @@ def get_season(shared: Shared, season_id: Id) -> SeasonDetail:
     """Return a season and its progress."""
     with shared.db.reading() as session:
         info = season_info(session, season_id)  # this comes first, to raise NotFound for an unknown season
-        left = season_unfinished(session, season_id)
+        left = unfinished(session, season_id)
         return SeasonDetail.model_construct(
             **dict(info),
             progress=season_progress(session, season_id),
@@ -218,7 +217,7 @@ def get_file(shared: Shared, asker: Asker, season_id: Id) -> Response:
 @files_router.get("/seasons/{season_id}/season.toml", response_class=Response, responses={200: {**A_SEASON}, 404: {}})
 def get_public_file(shared: Shared, season_id: Id) -> Response:
     """Return the file that declares the season as it is, without the list of invited authors. For everyone."""
-    return _file(shared.read(season_as_public_file, season_id), season_id)
+    return _file(shared.read(season_as_file, None, season_id), season_id)
 
 
 def _file(text: str, season_id: int) -> Response:

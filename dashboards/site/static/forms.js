@@ -16,16 +16,19 @@ addEventListener("pageshow", () => { // coming back, a form may be sent again
   for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
 });
 
-// Instants are shown and chosen in the reader's time, and sent in UTC.
+// Instants are shown and chosen in the reader's time, and sent in UTC; where a form asks for the time zone, it is filled in.
+const { timeZone: zone } = new Intl.DateTimeFormat().resolvedOptions();
+const asked = document.querySelector("input[name=zone]");
+if (asked?.value === "UTC" && !document.querySelector("[role=alert]")) asked.value = zone;
 const shifted = (at, minutes) => new Date(at.getTime() + minutes * 60_000).toISOString().slice(0, 19);
 for (const field of document.querySelectorAll("input[type=datetime-local][name]")) {
+  if (field.form.elements.zone) continue;
   const sent = Object.assign(document.createElement("input"), { type: "hidden", name: field.name, value: field.defaultValue, disabled: field.disabled });
   const at = new Date(`${field.defaultValue}Z`);
   field.removeAttribute("name");
   if (field.defaultValue) field.value = shifted(at, -at.getTimezoneOffset());
   field.addEventListener("input", () => { sent.value = field.value && shifted(new Date(field.value), 0); });
   field.after(sent);
-  const { timeZone: zone } = new Intl.DateTimeFormat().resolvedOptions();
   field.closest("fieldset").querySelector("legend").textContent = say("Dates, in your time (%(zone)s)", { zone });
 }
 

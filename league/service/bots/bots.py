@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Set
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache
@@ -62,7 +62,24 @@ class Quota:
 
 def check_quotas(session: Session, uploader: Person, bot_id: int) -> None:
     """Check whether one more version may be uploaded now. Raises OverQuota."""
-    for quota in _quotas(session, uploader, bot_id):
+    settings = settings_of(session)
+    by_uploader = col(BotVersion.uploader_id) == uploader.id
+    of_bot = col(BotVersion.bot_id) == bot_id
+    quotas = [
+        Quota(N_("uploads by one author"), settings.uploads_per_hour, HOUR, (by_uploader,)),
+        Quota(N_("versions of one bot"), settings.versions_per_day, DAY, (of_bot,)),
+    ]
+    entered = select(Season).join(Entry, col(Entry.season_id) == Season.id)
+    entered = entered.where(Entry.bot_id == bot_id, col(Season.state).in_(ENTERABLE)).order_by(col(Season.id))
+    for season in session.exec(entered).all():
+        there = col(BotVersion.bot_id).in_(select(Entry.bot_id).where(Entry.season_id == season.id))
+        by_author = _("uploads by one author for %(season)s", season=season.name)
+        for limit, window in ((season.uploads_per_five_minutes, FIVE_MINUTES), (season.uploads_per_hour, HOUR)):
+            quotas += [Quota(by_author, limit, window, (by_uploader, there))] if limit is not None else []
+        if season.versions_per_day is not None:
+            what = _("versions of one bot for %(season)s", season=season.name)
+            quotas.append(Quota(what, season.versions_per_day, DAY, (of_bot,)))
+    for quota in quotas:
         check_quota(session, quota)
 
 
@@ -79,26 +96,6 @@ def check_quota(session: Session, quota: Quota, wanted: int = 1) -> None:
     if free_at is not None:
         seconds = max(1, math.ceil((free_at - at).total_seconds()))
         raise OverQuota(quota.what, quota.limit, WORDS[quota.window], seconds, max(0, quota.limit - used))
-
-
-def _quotas(session: Session, uploader: Person, bot_id: int) -> Iterator[Quota]:
-    settings = settings_of(session)
-    by_uploader = col(BotVersion.uploader_id) == uploader.id
-    of_bot = col(BotVersion.bot_id) == bot_id
-    yield Quota(N_("uploads by one author"), settings.uploads_per_hour, HOUR, (by_uploader,))
-    yield Quota(N_("versions of one bot"), settings.versions_per_day, DAY, (of_bot,))
-    entered = select(Season).join(Entry, col(Entry.season_id) == Season.id)
-    entered = entered.where(Entry.bot_id == bot_id, col(Season.state).in_(ENTERABLE)).order_by(col(Season.id))
-    for season in session.exec(entered).all():
-        there = col(BotVersion.bot_id).in_(select(Entry.bot_id).where(Entry.season_id == season.id))
-        uploads = ((season.uploads_per_five_minutes, FIVE_MINUTES), (season.uploads_per_hour, HOUR))
-        for limit, window in uploads:
-            if limit is not None:
-                what = _("uploads by one author for %(season)s", season=season.name)
-                yield Quota(what, limit, window, (by_uploader, there))
-        if season.versions_per_day is not None:
-            what = _("versions of one bot for %(season)s", season=season.name)
-            yield Quota(what, season.versions_per_day, DAY, (of_bot,))
 
 
 MAX_BOTS = 100
@@ -120,12 +117,8 @@ class Upload:
 
 
 def create_bot(session: Session, owner: Person, game: str, name: str, team_id: int | None = None) -> BotInfo:
-    """Create a bot without versions, owned by the author or by one of the author's teams.
-
-    Raises:
-        UnknownGame, TooMany.
-        NameTaken: by another bot of the same author or team in the same game.
-        NotFound: the caller is not in that team.
+    """Create a bot without versions, owned by the author or by one of the author's teams. Raises UnknownGame, TooMany;
+    NameTaken: by another of their bots in that game; NotFound: the caller is not in that team.
     """
     if game not in GAMES:
         raise UnknownGame(game, tuple(sorted(GAMES)))
@@ -142,7 +135,6 @@ def create_bot(session: Session, owner: Person, game: str, name: str, team_id: i
 
 
 def bots_of(session: Session, owner: Person) -> list[BotInfo]:
-    """Return all bots of one author and of the author's teams, by name."""
     return infos(session, owned_by(owner))
 
 
@@ -192,13 +184,7 @@ def is_active(session: Session, bot: Bot) -> bool:
 
 
 def may_upload(session: Session, owner: Person, bot_id: int) -> None:
-    """Check whether an upload is worth receiving.
-
-    Raises:
-        NotFound: it is not the caller's bot.
-        WrongState: it is retired.
-        OverQuota.
-    """
+    """Check whether an upload is worth receiving. Raises NotFound: it is not their bot; WrongState, OverQuota."""
     must_be_active(session, own_bot(session, owner, bot_id))
     check_quotas(session, owner, bot_id)
 
@@ -207,20 +193,22 @@ def add_version(
     session: Session, owner: Person, bot_id: int, upload: Upload, enters_id: int | None = None
 ) -> VersionInfo:
     """Add a version to be built; the caller enqueues it after the commit. `enters_id`: the season that the bot enters
-    with it once it is ready (`league.service.seasons.entries.enter_as_wished`); the caller has checked it.
-
-    Raises:
-        NotFound: it is not the caller's bot.
-        WrongState: it is retired.
-        OverQuota.
-        BadUpload: the bot has exactly this version already; a second copy would begin without games.
-        TooMany: the bot has `MAX_VERSIONS`.
+    with it once it is ready (`league.service.seasons.entries.enter_as_wished`); the caller has checked it. Raises as
+    `may_upload` does; TooMany; BadUpload: the bot has this version already, and a second copy would begin without
+    games.
     """
     # Lock the bot and the author, so that quotas are counted and numbers assigned for one upload of each at a time.
     session.exec(select(Bot.id).where(Bot.id == bot_id).with_for_update(key_share=True)).first()
     _lock_user(session, owner)
     may_upload(session, owner, bot_id)
-    _check_is_new(session, bot_id, upload)
+    same = (BotVersion.source_sha256 == upload.sha256, BotVersion.language == upload.language)
+    same = (*same, BotVersion.bot_id == bot_id, BotVersion.entry == upload.entry)
+    alike = select(BotVersion.number).where(
+        *same, BotVersion.state != VersionState.BROKEN
+    )  # the image may have changed
+    if (number := session.exec(alike.order_by(col(BotVersion.number).desc())).first()) is not None:
+        again = _("Version %(n)s of this bot is the same file, byte for byte. To play it again, choose that version.")
+        raise BadUpload("same-file", again % {"n": number})
     last = session.exec(select(func.max(BotVersion.number)).where(BotVersion.bot_id == bot_id)).one() or 0
     if last >= MAX_VERSIONS:
         raise TooMany("versions of one bot", MAX_VERSIONS)
@@ -245,11 +233,11 @@ def add_version(
     return _view(row)
 
 
-def versions_of(session: Session, owner: Person, bot_id: int, limit: int = 100) -> list[VersionInfo]:
+def versions_of(session: Session, owner: Person, bot_id: int) -> list[VersionInfo]:
     """Return the newest versions, for the author. Raises NotFound."""
     own_bot(session, owner, bot_id)
     statement = select(BotVersion).where(BotVersion.bot_id == bot_id).order_by(col(BotVersion.number).desc())
-    return [_view(row) for row in session.exec(statement.limit(limit))]
+    return [_view(row) for row in session.exec(statement.limit(100))]
 
 
 def version_info(session: Session, owner: Person, bot_id: int, number: int) -> VersionInfo:
@@ -301,30 +289,13 @@ INFO = (
 
 
 def trial_of(session: Session, owner: Person, bot_id: int, number: int) -> str:
-    """Return the blob's name of the transcript of a version's last qualification match, for its author.
-
-    Raises:
-        NotFound: it is not the caller's, or no such match was played.
+    """Return the name of the blob with a version's last qualification match, for its author. Raises NotFound: it is not
+    the caller's, or no such match was played.
     """
     row = _own_version(session, owner, bot_id, number)
     if row.trial_sha256 is None:
         raise NotFound("trial match of version", number)
     return row.trial_sha256
-
-
-def _check_is_new(session: Session, bot_id: int, upload: Upload) -> None:
-    """Raises BadUpload. A broken version may be uploaded again, because the image that builds it may have changed."""
-    alike = (
-        BotVersion.bot_id == bot_id,
-        BotVersion.source_sha256 == upload.sha256,
-        BotVersion.language == upload.language,
-        BotVersion.entry == upload.entry,
-        BotVersion.state != VersionState.BROKEN,
-    )
-    number = session.exec(select(BotVersion.number).where(*alike).order_by(col(BotVersion.number).desc())).first()
-    if number is not None:
-        again = _("Version %(n)s of this bot is the same file, byte for byte. To play it again, choose that version.")
-        raise BadUpload("same-file", again % {"n": number})
 
 
 def _lock_user(session: Session, user: Person) -> None:
@@ -395,8 +366,7 @@ def installed_languages(session: Session) -> Set[str] | None:
     return None if found is None else found.languages
 
 
-MAX_FILENAME = 100
-_FILENAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*")
+_FILENAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,99}")
 """Filenames are shown to people and passed to tools, so only simple ones are allowed."""
 
 
@@ -416,15 +386,13 @@ def accept(
 def inspect(
     file: BinaryIO, filename: str, sha256: str, settings: Settings, installed: Collection[str] | None = None
 ) -> Upload:
-    """Inspect an upload whose content has this hash.
-
-    `installed` are the languages of the judge image, or None while they are unknown; the build then finds out. Raises
-    BadUpload: the text says what is wrong with it, for its author.
+    """Inspect an upload whose content has this hash. `installed`: the languages of the judge image; None: the build
+    finds out. Raises BadUpload, whose text says what is wrong, for the author.
     """
     size = file.seek(0, 2)
     if not size:
         raise BadUpload("empty", _("The file is empty."))
-    if len(filename) > MAX_FILENAME or not _FILENAME.fullmatch(filename):
+    if not _FILENAME.fullmatch(filename):
         raise BadUpload("bad-name", _("Name the file with letters, digits and . _ + - only, e.g. bot.py or bot.zip."))
     try:
         language, entry = _recognise(file, filename, settings)

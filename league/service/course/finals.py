@@ -37,11 +37,10 @@ from sqlmodel import Session, case, col, func, select
 
 from deadheat.league.causes import Cause
 from deadheat.league.database import now
-from deadheat.league.pairing.finals import Field, Played, due_tables, extra_games
+from deadheat.league.pairing.finals import Field, Gap, Played, due_tables, extra_games, games_to_part, share_out
 from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.pairing.rounds import match_points
 from deadheat.league.pairing.seating import around
-from deadheat.league.pairing.separation import Gap, games_to_part, share_out
 from deadheat.league.pairing.tournament import Form
 from deadheat.league.records.seasons import FinalsProgress
 from deadheat.league.service.contests.life import running
@@ -71,7 +70,12 @@ def plan_finals(session: Session, season: Season) -> list[int]:
         made = plan(session, season, ContestKind.STAGE)
         is_over = not running(session, season.id, ContestKind.STAGE)
     else:
-        made, is_over = _plan_rounds(session, season)
+        made, is_over = [], True
+        room = open_series_bound(session) - open_series(session, season.id, Purpose.FINALS)
+        for division in divisions(session, season):
+            ids, done = _plan_division(session, season, division, max(room - len(made), 0))
+            made += ids
+            is_over = is_over and done
     if is_over:
         season.finals_done_at = now(session)
         session.flush()
@@ -114,18 +118,6 @@ def _current_ranking(session: Session, season: Season) -> RatingSnapshot | None:
 
 
 # Playing ------------------------------------------------------------------------------------------------------------
-
-
-def _plan_rounds(session: Session, season: Season) -> tuple[list[int], bool]:
-    """Plan the next series of all divisions, and say whether these have played enough."""
-    made: list[int] = []
-    is_over = True
-    room = open_series_bound(session) - open_series(session, season.id, Purpose.FINALS)
-    for division in divisions(session, season):
-        ids, done = _plan_division(session, season, division, max(room - len(made), 0))
-        made += ids
-        is_over = is_over and done
-    return made, is_over
 
 
 def _plan_division(session: Session, season: Season, division: "Division", room: int) -> tuple[list[int], bool]:
@@ -261,18 +253,18 @@ def finals_progress(session: Session, season_id: int) -> list[FinalsProgress]:
     season = session.get_one(Season, season_id)
     if season.qualified_at is None or season.finals is FinalsFormat.STAGES:
         return []
-    return [_progress(season, division) for division in divisions(session, season)]
-
-
-def _progress(season: Season, division: Division) -> FinalsProgress:
-    # A rejudged match adds a series to its round, so count tables, not series.
-    begun = {(series.round, series.versions) for series in division.played if series.round is not None}
-    open_tables = {(series.round, series.versions) for series in division.played if not series.finished}
-    last, rounds = max((number for number, _ in begun), default=0), division.form.rounds
-    if division.form.format is EvaluationFormat.ROUND_ROBIN:
-        left = len(due_tables(division.form, b"", division.field, division.played, dict))
-    else:
-        left = max(0, rounds - last) * (len(division.field) // season.seats)
-    games = extra_games(division.played, season.finals_extra_games)
-    finished = len(begun - open_tables)
-    return FinalsProgress(division.number, len(division.field), last, rounds, finished, len(begun) + left, *games)
+    progress = []
+    for division in divisions(session, season):
+        played, field, rounds = division.played, division.field, division.form.rounds
+        # A rejudged match adds a series to its round, so count tables, not series.
+        begun = {(series.round, series.versions) for series in played if series.round is not None}
+        finished = len(begun - {(series.round, series.versions) for series in played if not series.finished})
+        last = max((number for number, _ in begun), default=0)
+        if division.form.format is EvaluationFormat.ROUND_ROBIN:
+            left = len(due_tables(division.form, b"", field, played, dict))
+        else:
+            left = max(0, rounds - last) * (len(field) // season.seats)
+        extra = extra_games(played, season.finals_extra_games)
+        of_all = (last, rounds, finished, len(begun) + left)
+        progress.append(FinalsProgress(division.number, len(field), *of_all, *extra))
+    return progress

@@ -3,7 +3,7 @@
 Few series are open at a time (`league.service.series.capacity.ladder_bound` of each season), so the queue stays
 short whatever the field's size, a new version waits for minutes rather than days, and nothing has to be withdrawn when
 a season closes. The bound follows the slots that judge, so none of them idles. Series that are over quickly would still
-empty the queue between two ticks: where one ends and few are left, more are made at once (`low_after`).
+empty the queue between two ticks: where one ends and few are left, more are made at once (`runs_low`).
 
 `league.pairing.ladder` decides the pairings; this module provides the facts. A version's expected rating comes from the
 newest ranking (or from the bot's previous version), its past opponents from the rows of its own pairs, read only when
@@ -13,7 +13,6 @@ it is its turn: the cost of a tick does not grow with the number of pairs.
 import logging
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence, Set
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache, lru_cache
 from typing import Any
@@ -68,34 +67,10 @@ series, and end before the queue is empty, which holds half of the bound when al
 """
 
 
-def low_after(session: Session, series_id: int) -> int | None:
-    """Return the season of a finished series if more series must be made before the next tick, else None."""
-    return _low(session, ended=True, number=series_id)
-
-
-def runs_low(session: Session, season_id: int) -> bool:
-    """Say whether a running season has room for enough series to make planning worthwhile."""
-    return _low(session, ended=False, number=season_id) is not None
-
-
-def open_of_season(session: Session, season_id: int, bound: int) -> int:
-    """Return the number of series that wait or run, counted no further than the bound. Series of gates and of
-    evaluations have bounds of their own.
+def runs_low(session: Session, number: int, *, ended: bool = False) -> int | None:
+    """Return the season with that number, or that of a series that has `ended`, if it is in play and has room for
+    enough series to make planning worthwhile before the next tick.
     """
-    session.flush()
-    return len(session.connection().execute(UNDER_WAY, {"season_id": season_id, "bound": bound}).all())
-
-
-UNDER_WAY = (
-    columns(col(Series.id))
-    .where(col(Series.season_id) == bindparam("season_id"), col(Series.state).in_(UNFINISHED))
-    .where(col(Series.purpose).not_in((*OF_CHALLENGES, *OF_EVALUATIONS)))
-    .limit(bindparam("bound"))
-)
-
-
-def _low(session: Session, *, ended: bool, number: int) -> int | None:
-    """Return the season with that number, or that of a series that `ended`, if it is in play and runs low."""
     session.flush()
     facts = _facts(settings_of(session).judge_unfit, ended)
     season = session.connection().execute(facts, {"number": number, **told_of(session, NO_HOST)}).first()
@@ -110,7 +85,23 @@ def _low(session: Session, *, ended: bool, number: int) -> int | None:
     if season.state in ON_LADDER and not season.ladder:
         return None
     bound = ladder_bound(session, season.id)
-    return season.id if open_of_season(session, season.id, bound) <= LOW_SHARE * bound else None
+    return season.id if _open_of_season(session, season.id, bound) <= LOW_SHARE * bound else None
+
+
+def _open_of_season(session: Session, season_id: int, bound: int) -> int:
+    """Return the number of series that wait or run, counted no further than the bound. Series of gates and of
+    evaluations have bounds of their own.
+    """
+    session.flush()
+    return len(session.connection().execute(UNDER_WAY, {"season_id": season_id, "bound": bound}).all())
+
+
+UNDER_WAY = (
+    columns(col(Series.id))
+    .where(col(Series.season_id) == bindparam("season_id"), col(Series.state).in_(UNFINISHED))
+    .where(col(Series.purpose).not_in((*OF_CHALLENGES, *OF_EVALUATIONS)))
+    .limit(bindparam("bound"))
+)
 
 
 @cache
@@ -140,32 +131,20 @@ def _facts(judge_unfit: bool, ended: bool) -> Select[Any]:
     ).where(col(Season.state).in_(IN_PLAY), col(Season.id) == (of_series.scalar_subquery() if ended else number))
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """Whether a run against the panel (or an entry that waits for it), an evaluation or a challenge is under way, or a
-    bot is to enter when its version is ready.
-    """
-
-    panel: bool
-    evaluation: bool
-    asked: bool
-    gates: bool
-    wished: bool
-
-
-def beside_the_ladder(session: Session, season_id: int) -> Beside:
-    """Look for all of it in one statement."""
-    session.flush()
-    return Beside(*session.connection().execute(BESIDE, {"season_id": season_id}).one())
-
-
 _HERE: Any = bindparam("season_id")
 _WAITS = exists().where(col(Entry.season_id) == _HERE, col(Entry.waits_for_panel).is_(True))
 _WISHED = exists().where(col(BotVersion.enters_id) == _HERE)
 _PLAYED = exists().where(col(Contest.season_id) == _HERE, col(Contest.state) == ContestState.RUNNING)
-_KINDS = ((ContestKind.PANEL,), EVALUATIONS, (ContestKind.REQUEST,), (ContestKind.GATE,))
-_PANEL, *_OTHERS = (_PLAYED.where(col(Contest.kind).in_(kinds)) for kinds in _KINDS)
-BESIDE: Any = columns(_PANEL | _WAITS, *_OTHERS, _WISHED)
+BESIDE: Any = columns(
+    (_PLAYED.where(col(Contest.kind) == ContestKind.PANEL) | _WAITS).label("panel"),
+    _PLAYED.where(col(Contest.kind).in_(EVALUATIONS)).label("evaluation"),
+    _PLAYED.where(col(Contest.kind) == ContestKind.REQUEST).label("asked"),
+    _PLAYED.where(col(Contest.kind) == ContestKind.GATE).label("gates"),
+    _WISHED.label("wished"),
+)
+"""Whether a run against the panel (or an entry that waits for it), an evaluation, a request or a gate is under way, or
+a bot is to enter when its version is ready.
+"""
 
 
 log = logging.getLogger(__name__)
@@ -179,10 +158,8 @@ MARGIN = timedelta(minutes=2)
 
 def seasons_going_on(session: Session) -> dict[int, str]:
     """Return all seasons that are not closed, with their games, the oldest first."""
-    return dict(session.exec(ALL_GOING_ON).all())
-
-
-ALL_GOING_ON = select(Season.id, Season.game).where(col(Season.state).in_(GOING_ON)).order_by(col(Season.id))
+    going_on = select(Season.id, Season.game).where(col(Season.state).in_(GOING_ON))
+    return dict(session.exec(going_on.order_by(col(Season.id))).all())
 
 
 def go_on(session: Session, season_id: int) -> list[int]:
@@ -192,7 +169,8 @@ def go_on(session: Session, season_id: int) -> list[int]:
     season = lock_season(session, season_id)
     turn_season(session, season)
     notices.deadlines_near(session, season)
-    others = beside_the_ladder(session, season_id)
+    session.flush()
+    others = session.connection().execute(BESIDE, {"season_id": season_id}).one()
     if others.wished:
         enter_as_wished(session, season_id)
     if season.state not in IN_PLAY or season.state in HOLDING:
@@ -224,7 +202,7 @@ def go_on(session: Session, season_id: int) -> list[int]:
 def _plan(session: Session, season: Season) -> list[int]:
     """Plan series for a locked season until it has no more room for open ones."""
     bound = ladder_bound(session, season.id)
-    room = bound - open_of_season(session, season.id, bound)
+    room = bound - _open_of_season(session, season.id, bound)
     if _settled(session, season) or room <= 0:
         return []
     if season.settled_until is not None:  # its rest ends now and then
@@ -320,28 +298,20 @@ def _through(session: Session, season_id: int, players: Mapping[int, Entry], gam
         return set()
     through: set[int] = set()
     for division, size in Counter(entry.division for entry in players.values()).items():
-        done = _opponents_done(session, season_id, division, games_per_pair)
+        done: Counter[int] = Counter()  # the present opponents against which each version has played all games
+        for statement in _done_in(season_id):
+            done.update(dict(session.exec(statement, params={"division": division, "games": games_per_pair}).all()))
         members = (version for version, entry in players.items() if entry.division == division)
         through.update(version for version in members if done[version] >= size - 1)
     return through
 
 
-def _opponents_done(session: Session, season_id: int, division: int, games_per_pair: int) -> Counter[int]:
-    """Return, for each version of a division, the number of present opponents against which it has played all games.
-
-    The query reads each pair of the division once. With a join on entries, SQLite read all entries for every pair: 56 s
-    of CPU a tick with 2,000 bots and 50,000 pairs, against 0.4 s now. Without the `+ 0` it would look up every possible
-    pair.
-    """
-    done: Counter[int] = Counter()
-    for statement in _done_in(season_id):
-        done.update(dict(session.exec(statement, params={"division": division, "games": games_per_pair}).all()))
-    return done
-
-
 @lru_cache(SEASONS_AT_A_TIME)
 def _done_in(season_id: int) -> tuple[Any, ...]:
-    """Return the statements for the two sides of the pairs."""
+    """Return the statements for the two sides of the pairs. Each reads each pair of the division once. With a join on
+    entries, SQLite read all entries for every pair: 56 s of CPU a tick with 2,000 bots and 50,000 pairs, against 0.4 s
+    now. Without the `+ 0` it would look up every possible pair.
+    """
     there = select(Entry.version_id).where(col(Entry.division) == bindparam("division"), taking_part(season_id))
     return tuple(
         select(side, func.count())

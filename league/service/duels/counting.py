@@ -67,12 +67,10 @@ OF_CONTEST = MATCHUPS.where(Contest.id == bindparam("contest_id"))
 
 
 def matchups(session: Session, *conditions: Any) -> list[Matchup]:
-    """Return the duels that meet the conditions, the oldest first."""
     return [Matchup(*row) for row in session.exec(MATCHUPS.where(*conditions))]
 
 
 def duel_of(row: Contest) -> Duel:
-    """Return the terms of a contest's duels."""
     test = sprt.Terms(**{name: row.terms[name] for name in TESTED}) if "elo0" in row.terms else None
     return Duel(row.matches, test, replays=row.kind is ContestKind.PANEL, paired=row.terms.get("paired", False))
 
@@ -147,7 +145,7 @@ OF_PROGRAM = MATCHUPS.where(
 )
 
 
-def count_games(session: Session, tests: Mapping[int, Sequence[Matchup]], *, paired: bool = False) -> dict[int, Count]:
+def _count_games(session: Session, tests: Mapping[int, Sequence[Matchup]], *, paired: bool = False) -> dict[int, Count]:
     """Count the games of duels, by meeting, and if they are `paired` their pairs. `tests`: for each of them, itself and
     others of the same two programs, whose games count too, except those that were abandoned.
     """
@@ -239,7 +237,7 @@ def settle(session: Session, season: Season, row: Contest, _room: int, *, tests:
     idle = {one for one, its in counted.items() if playing.isdisjoint(other.meeting.id for other in its)}
     if not terms.replays:
         counted = {meeting_id: counted[meeting_id] for meeting_id in counted if meeting_id in idle}
-    counts = count_games(session, counted, paired=terms.paired)
+    counts = _count_games(session, counted, paired=terms.paired)
     judged, tables, changed = [], [], False
     for duel in duels:
         if (count := counts.get(duel.meeting.id)) is None:
@@ -269,7 +267,7 @@ def close(session: Session, row: Contest, duels: Sequence[Matchup], outcome: Out
     """End those of a contest's duels of which nothing is played any more, with a last count and this outcome."""
     terms, playing = duel_of(row), in_play(session, duels)
     idle = [duel for duel in duels if duel.meeting.id not in playing]
-    counts = count_games(session, alone(session, row, idle), paired=terms.paired)
+    counts = _count_games(session, alone(session, row, idle), paired=terms.paired)
     for duel in idle:
         count = counts[duel.meeting.id]
         duel.meeting.score = {**_score(count, terms.judge(count)[1]), "outcome": outcome.value}

@@ -16,8 +16,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from sqlalchemy import bindparam
-from sqlmodel import Session, col, select
+from sqlmodel import Session, select
 
 from deadheat.engine.games import GAMES
 from deadheat.engine.language import N_, _
@@ -38,10 +37,11 @@ from deadheat.league.service.duels.counting import (
 )
 from deadheat.league.service.duels.counting import decide as decide_duel
 from deadheat.league.service.ground.audit import SYSTEM, record
+from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.service.ground.steps import touch_log
 from deadheat.league.service.seasons.absence import wake
 from deadheat.league.states import ContestKind, ContestState
-from deadheat.league.tables import AbsentEntry, BotVersion, Contest, Entry, Season
+from deadheat.league.tables import BotVersion, Contest, Entry, Season
 from deadheat.league.words import Outcome
 
 TEST, MOST_GAMES = sprt.Terms(0.0, 100.0), 200
@@ -93,13 +93,15 @@ def _begin(session: Session, season: Season, entry: Entry, candidate: BotVersion
     tried = tests(session, entry.id, candidate.id, entry.version_id)
     if any(duel.candidate_id == candidate.id and duel.contest.state in TRIED for duel in tried):
         return
-    known = _already_known(
-        session, entry, candidate, [duel for duel in tried if duel.contest.state is ContestState.FAILED]
-    )
-    if not known:
+    incumbent, known = session.get_one(BotVersion, entry.version_id), ""
+    if entry.version_id in same_program(session, candidate.id):
+        known = f"It is the same program as version {incumbent.number}, which is active."
+    elif failed := next((duel for duel in tried if duel.contest.state is ContestState.FAILED), None):
+        number = session.get_one(BotVersion, failed.candidate_id).number
+        known = f"It is the same program as version {number}, which has failed here: {failed.contest.reason}"
+    else:
         end_all(session, season.id, f"Version {candidate.number} replaced it.", ContestKind.GATE, entry_id=entry.id)
     games = max(1, min(entry.gate["games"], season.challenge_games))
-    incumbent = session.get_one(BotVersion, entry.version_id)
     terms = {name: entry.gate[name] for name in TESTED}
     if games > 1 and all(duel.contest.terms.get("paired") for duel in tried):  # otherwise it continues without pairs
         terms = in_pairs(season, terms)
@@ -108,19 +110,6 @@ def _begin(session: Session, season: Season, entry: Entry, candidate: BotVersion
     record(session, SYSTEM, "challenge-began", f"season/{season.id}", data)
     if known:
         end(session, row, ContestState.FAILED, known)
-
-
-def _already_known(session: Session, entry: Entry, candidate: BotVersion, failed: Sequence[Matchup]) -> str:
-    """Return why this program need not be tested against the entry's version; "" if it must be. `failed`: the duels in
-    which it has failed.
-    """
-    if entry.version_id in same_program(session, candidate.id):
-        number = session.get_one(BotVersion, entry.version_id).number
-        return f"It is the same program as version {number}, which is active."
-    for before in failed[:1]:
-        number = session.get_one(BotVersion, before.candidate_id).number
-        return f"It is the same program as version {number}, which has failed here: {before.contest.reason}"
-    return ""
 
 
 def tests(session: Session, entry_id: int | None, candidate_id: int, incumbent_id: int) -> list[Matchup]:
@@ -135,15 +124,8 @@ def tests(session: Session, entry_id: int | None, candidate_id: int, incumbent_i
 
 def at_gates(session: Session, season: Season) -> list[Contest]:
     """Return the season's running gates of bots that take part, the oldest first."""
-    absent = set(session.exec(ABSENT, params={"season": season.id}))
-    return [row for row in running(session, season.id, ContestKind.GATE) if row.entry_id not in absent]
-
-
-ABSENT = (
-    select(Entry.id)
-    .join(AbsentEntry, (col(AbsentEntry.season_id) == Entry.season_id) & (col(AbsentEntry.bot_id) == Entry.bot_id))
-    .where(Entry.season_id == bindparam("season"))
-)
+    there = set(session.exec(select(Entry.id).where(taking_part(season.id))))
+    return [row for row in running(session, season.id, ContestKind.GATE) if row.entry_id in there]
 
 
 def tests_of(session: Session, row: Contest, duels: Sequence[Matchup]) -> dict[int, list[Matchup]]:

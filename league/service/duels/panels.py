@@ -362,7 +362,10 @@ def estimate(session: Session, season: Season, changed: Sequence[Contest]) -> No
     by_version = {run.candidate_id: run.id for run in (*session.exec(newest.limit(MOST_RUNS)), *changed)}
     duels = matchups(session, col(Contest.id).in_(by_version.values()))
     opponents = {duel.opponent_id for duel in duels}
-    known = _rated_in_season(session, season, opponents)
+    ranking = newest_ranking(session, season.id)
+    rows = [] if ranking is None else [*ranking.standings["rows"], *ranking.standings["unranked"]]
+    rated = (row for row in rows if row["version_id"] in opponents and row["games"] > 0)
+    known = {str(row["version_id"]): Prior(mean_elo=row["elo"], sd_elo=row["se"]) for row in rated}
     scores = ((duel.candidate_id, duel.opponent_id, duel.meeting.score) for duel in duels)
     games = log_of_scores((own, other, (its["wins"], its["draws"], its["losses"])) for own, other, its in scores)
     estimated = performances(games, RatingConfig(), set(map(str, opponents)), known)
@@ -371,13 +374,3 @@ def estimate(session: Session, season: Season, changed: Sequence[Contest]) -> No
         performance = {"elo": None, "se": None} if own is None else {"elo": own.elo, "se": own.se}
         run.result = {**run.result, **performance}
     session.flush()
-
-
-def _rated_in_season(session: Session, season: Season, version_ids: Collection[int]) -> dict[str, Prior]:
-    """Return the ratings of those versions that have played in the season, by its newest ranking."""
-    snapshot = newest_ranking(session, season.id)
-    if snapshot is None:
-        return {}
-    rows = [*snapshot.standings["rows"], *snapshot.standings["unranked"]]
-    rated = (row for row in rows if row["version_id"] in version_ids and row["games"] > 0)
-    return {str(row["version_id"]): Prior(mean_elo=row["elo"], sd_elo=row["se"]) for row in rated}

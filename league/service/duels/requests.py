@@ -18,7 +18,7 @@ it is over. All versions are fixed when it begins. It ends with the season's lad
 from collections import Counter
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, and_, bindparam, case, literal
+from sqlalchemy import and_, bindparam, case
 from sqlmodel import Session, col, select
 
 from deadheat.engine.figures import counted, plural
@@ -64,17 +64,11 @@ def ask(
     top: int | None = None,
 ) -> AskedChallenge:
     """Begin a duel with each opponent, which is played once the author's earlier ones in the season are over.
-
     `version`: None for the bot's newest ready one. `opponent_version`: None for the one that plays in the season, or
     the newest if it is the author's bot and none plays there. Further opponents are `opponent_ids`, and that many from
-    the `top` of the newest ranking, without the author's own bots; a version that is named twice plays once.
-
-    Raises:
-        NotFound: no such season, bot or version, or it is another author's.
-        WrongGame, NotReady, NotAdmitted.
-        WrongState: the season's ladder is not played, it has no unrated matches, or a bot does not take part.
-        BadSetting: about `games`, `opponent`, `opponent_version` or `top`.
-        OverQuota.
+    the `top` of the newest ranking, without the author's own bots; a version that is named twice plays once. Raises
+    NotFound, WrongGame, NotReady, NotAdmitted, OverQuota; WrongState: the season has no unrated matches now, or a bot
+    does not take part; BadSetting: about an argument.
     """
     season = lock_season(session, season_id)
     if opponent_version is not None and opponent_id is None:
@@ -99,10 +93,7 @@ def ask(
 
 def stop(session: Session, author: Person, challenge_id: int) -> AskedChallenge:
     """End a duel at the request of an owner of its bot. Games in progress are played to the end and charged, but they
-    are not in its score.
-
-    Raises:
-        NotFound. WrongState: it is over.
+    are not in its score. Raises NotFound; WrongState: it is over.
     """
     seen = asked_challenge(session, author, challenge_id)
     if not is_own(session, author, seen.bot_id):
@@ -169,17 +160,16 @@ def _check_season(session: Session, author: Person, season: Season, bot: Bot, ga
         most = counted(season.unrated_games, "unrated game")
         raise BadSetting("games", _("this season allows an author %(games)s a day", games=most))
     of_author, of_team = N_("unrated games of one author in %(season)s"), N_("unrated games of one team in %(season)s")
-    for whose, theirs in ((of_author, col(Contest.asker_id) == author.id), (of_team, _by_team(bot))):
+    members = select(BotVersion.id).join(Bot, col(Bot.id) == BotVersion.bot_id).where(Bot.team_id == bot.team_id)
+    by_team = (col(Contest.kind) == ContestKind.REQUEST) & col(Contest.candidate_id).in_(members)
+    quotas = [
+        (of_author, col(Contest.asker_id) == author.id),
+        *([(of_team, by_team)] if bot.team_id is not None else []),
+    ]
+    for whose, theirs in quotas:
         mine = (col(Contest.season_id) == season.id, col(Meeting.contest_id) == Contest.id, theirs)
         what = _(whose, season=season.name)
         check_quota(session, Quota(what, season.unrated_games, DAY, mine, Contest.created_at, CHARGED), games)
-
-
-def _by_team(bot: Bot) -> ColumnElement[bool]:
-    """Return the condition that a request is for a bot of the bot's team; false if the bot has no team."""
-    of_team = select(BotVersion.id).join(Bot, col(Bot.id) == BotVersion.bot_id).where(Bot.team_id == bot.team_id)
-    is_request = col(Contest.kind) == ContestKind.REQUEST
-    return and_(literal(bot.team_id is not None), is_request, col(Contest.candidate_id).in_(of_team))
 
 
 # Going on -----------------------------------------------------------------------------------------------------------
@@ -200,21 +190,15 @@ def allowed(session: Session, season: Season) -> list[Contest]:
         elif (own in out and not by_author(out[own])) or (gone and len(others) == 1):
             why = N_("One of its bots no longer takes part in the season.")
         else:
-            _end_duels(session, row, gone)
+            theirs = select(MeetingPlayer.meeting_id).join(BotVersion, col(BotVersion.id) == MeetingPlayer.version_id)
+            theirs = theirs.where(col(BotVersion.bot_id).in_(gone))
+            duels = matchups(session, Contest.id == row.id, col(Meeting.id).in_(theirs)) if gone else ()
+            if left := [duel for duel in duels if "outcome" not in duel.meeting.score]:
+                drop_planned(session, row, [duel.meeting for duel in left])
+                close(session, row, left, Outcome.LEFT)
             continue
         end(session, row, ContestState.ENDED, why)
     return [row for row in rows if row.state is ContestState.RUNNING]
-
-
-def _end_duels(session: Session, row: Contest, gone: set[int]) -> None:
-    """End a contest's duels with these bots: what waits is dropped, and what is played counts before a duel is over."""
-    theirs = select(MeetingPlayer.meeting_id).join(BotVersion, col(BotVersion.id) == MeetingPlayer.version_id)
-    theirs = theirs.where(col(BotVersion.bot_id).in_(gone))
-    found = matchups(session, Contest.id == row.id, col(Meeting.id).in_(theirs)) if gone else ()
-    left = [duel for duel in found if "outcome" not in duel.meeting.score]
-    if left:
-        drop_planned(session, row, [duel.meeting for duel in left])
-        close(session, row, left, Outcome.LEFT)
 
 
 def settle(session: Session, season: Season, row: Contest, room: int) -> Progress:

@@ -34,11 +34,8 @@ from deadheat.league.states import EVALUATIONS, ON_LADDER, ContestKind, ContestS
 from deadheat.league.tables import BotVersion, Contest, ContestPlayer, Entry, Season
 from deadheat.league.timetable import DeclaredEvaluation, earliest_due, stored, timetable, timetable_faults
 
-TOO_FEW = "Fewer than %s bots could play."
-
 
 def running_evaluation(session: Session, season_id: int) -> Contest | None:
-    """Return the evaluation that is being played in a season."""
     return next(iter(running(session, season_id, *EVALUATIONS)), None)
 
 
@@ -51,9 +48,7 @@ def existing_evaluation(session: Session, evaluation_id: int) -> Contest:
 
 
 def set_timetable(session: Session, organiser: Person, season_id: int, declared: Sequence[DeclaredEvaluation]) -> None:
-    """Replace a season's timetable of evaluations; times that have passed are no longer due. Raises NotAllowed,
-    NotFound, BadSetting.
-    """
+    """Replace a season's timetable; past times are no longer due. Raises NotAllowed, NotFound, BadSetting."""
     organiser.must_organise()
     season = lock_season(session, season_id)
     if not season.state.goes_on:
@@ -93,11 +88,8 @@ def due_since(session: Session, season: Season) -> Mapping[str, datetime]:
 
 
 def begin_now(session: Session, organiser: Person, season_id: int, declared: DeclaredEvaluation) -> Contest:
-    """Begin an evaluation by hand, whatever the timetable says.
-
-    Raises:
-        NotAllowed, NotFound, BadSetting.
-        WrongState: the season's ladder is not played, or an evaluation is.
+    """Begin an evaluation by hand, whatever the timetable says. Raises NotAllowed, NotFound, BadSetting; WrongState:
+    the season's ladder is not played, or an evaluation is.
     """
     season = _free_season(session, organiser, season_id)
     for fault in declared.faults:
@@ -121,10 +113,8 @@ def _free_season(session: Session, organiser: Person, season_id: int) -> Season:
 
 
 def cancel_evaluation(session: Session, organiser: Person, evaluation_id: int) -> None:
-    """Cancel a running evaluation, without final standings. Matches in progress are played to the end.
-
-    Raises:
-        NotAllowed, NotFound. WrongState: it is over, or is a stage of the finals.
+    """Cancel a running evaluation, without final standings. Matches in progress are played to the end. Raises
+    NotAllowed, NotFound; WrongState: it is over, or is a stage of the finals.
     """
     organiser.must_organise()
     row = existing_evaluation(session, evaluation_id)
@@ -136,10 +126,8 @@ def cancel_evaluation(session: Session, organiser: Person, evaluation_id: int) -
 
 
 def resume_evaluation(session: Session, organiser: Person, evaluation_id: int) -> None:
-    """Continue a cancelled evaluation; series that were dropped with it are replaced (`evaluations.playing`).
-
-    Raises:
-        NotAllowed, NotFound. WrongState: it was not cancelled, another one is played, or the ladder is over.
+    """Continue a cancelled evaluation; series that were dropped with it are replaced (`evaluations.playing`). Raises
+    NotAllowed, NotFound; WrongState: it was not cancelled, another one is played, or the ladder is over.
     """
     organiser.must_organise()
     row = existing_evaluation(session, evaluation_id)
@@ -154,7 +142,14 @@ def resume_evaluation(session: Session, organiser: Person, evaluation_id: int) -
 
 
 def _begin(session: Session, season: Season, declared: DeclaredEvaluation, due_at: datetime, who: str) -> Contest:
-    field = _seeded(session, season)
+    """Begin an evaluation. Its seeds are the places in the last one; bots that were not in it follow, by the time of
+    submission.
+    """
+    there = select(Entry.version_id, Entry.bot_id, BotVersion.created_at).where(may_be_drawn(season.id))
+    there = there.join(BotVersion, col(BotVersion.id) == Entry.version_id)
+    places = _last_places(session, season.id)
+    order = sorted((places[bot_id], at, version, bot_id) for version, bot_id, at in session.exec(there))
+    field = [(version, bot_id) for _, _, version, bot_id in order]
     many = len(field)
     ties = None if declared.tie_breaks is None else tuple(declared.tie_breaks)
     rounds = declared.format.rules.rounds_in(many, declared.rounds, season.seats)
@@ -166,7 +161,7 @@ def _begin(session: Session, season: Season, declared: DeclaredEvaluation, due_a
 
 
 def _too_few(season: Season) -> str:
-    return TOO_FEW % ("two" if season.seats == 2 else season.seats)
+    return f"Fewer than {'two' if season.seats == 2 else season.seats} bots could play."
 
 
 def _add(
@@ -200,23 +195,7 @@ def _add(
     return row
 
 
-def _seeded(session: Session, season: Season) -> Players:
-    """Return the field: by the last evaluation's standings, then the bots that were not in it, by the time of
-    submission.
-    """
-    statement = (
-        select(Entry.version_id, Entry.bot_id, BotVersion.created_at)
-        .join(BotVersion, col(BotVersion.id) == Entry.version_id)
-        .where(may_be_drawn(season.id))
-    )
-    places = last_places(session, season.id)
-    field = sorted(
-        (places[bot_id], submitted_at, version, bot_id) for version, bot_id, submitted_at in session.exec(statement)
-    )
-    return [(version, bot_id) for _, _, version, bot_id in field]
-
-
-def last_places(session: Session, season_id: int) -> Mapping[int, int]:
+def _last_places(session: Session, season_id: int) -> Mapping[int, int]:
     """Return the bots' places in the last finished evaluation; bots that were not in it come after them."""
     done = select(func.max(Contest.id)).where(Contest.season_id == season_id, Contest.state == ContestState.DONE)
     last = session.exec(done).one()
@@ -230,32 +209,27 @@ def stages_in_turn(session: Session, season: Season) -> Iterator[Contest]:
     has a place. The caller has locked the season, and the finalists have their seeds.
     """
     declared = stages(season.stages)
-    row = _newest(session, season.id)
+    begun = select(Contest).where(Contest.season_id == season.id, Contest.kind == ContestKind.STAGE)
+    row = session.exec(begun.order_by(col(Contest.stage).desc()).limit(1)).first()
     while True:
         if row is not None and row.state is ContestState.RUNNING:
             yield row
             if row.state is ContestState.RUNNING:
                 return
         number = 0 if row is None else row.stage or 0
-        field = _finalists(session, season.id) if row is None else _survivors(session, row)
+        if row is None:
+            seeded = select(Entry.version_id, Entry.bot_id).where(col(Entry.finals_seed).is_not(None))
+            seeded = seeded.where(taking_part(season.id)).order_by(col(Entry.finals_seed), col(Entry.division))
+            places = _last_places(session, season.id)
+            field: Players = sorted(session.exec(seeded).all(), key=lambda player: places[player[1]])
+        else:
+            field = _survivors(session, row)
         if number == len(declared) or len(field) < season.seats:
             _place(session, season.id, field)
             return
         stage, number = declared[number], number + 1
         form = stage.form(len(field), whole_groups(season, stage.matches), seats=season.seats)
         row = _add(session, season, f"Stage {number}", form, field, stage=number)
-
-
-def _newest(session: Session, season_id: int) -> Contest | None:
-    statement = select(Contest).where(Contest.season_id == season_id, Contest.kind == ContestKind.STAGE)
-    return session.exec(statement.order_by(col(Contest.stage).desc()).limit(1)).first()
-
-
-def _finalists(session: Session, season_id: int) -> Players:
-    seeded = select(Entry.version_id, Entry.bot_id).where(col(Entry.finals_seed).is_not(None), taking_part(season_id))
-    places = last_places(session, season_id)
-    by_ladder = session.exec(seeded.order_by(col(Entry.finals_seed), col(Entry.division))).all()
-    return sorted(by_ladder, key=lambda player: places[player[1]])
 
 
 def _survivors(session: Session, row: Contest) -> Players:

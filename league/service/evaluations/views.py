@@ -9,7 +9,7 @@ from sqlmodel import Session, col, func, select
 
 from deadheat.league.pairing.notation import Stage, stages
 from deadheat.league.pairing.tournament import Tie
-from deadheat.league.records import evaluations as records
+from deadheat.league.records import contests as records
 from deadheat.league.service.evaluations.playing import (
     UNSETTLED,
     drawn,

@@ -156,9 +156,7 @@ class Life:
         next_id: Callable[[Session], int | None],
         claim: Callable[[int], Job | None],
     ) -> Job | None:
-        """Claim the next job on receipt of a message about `nudged_id`. Return None if nothing waits that this worker
-        may take.
-
+        """Claim the next job on receipt of a message about `nudged_id`, or return None if this worker may take nothing.
         A job at which we failed before is claimed only by its own message, because that is sent when its pause is over.
         """
         if session.exec(_tried_before(self), params={"id": nudged_id}).first() is not None:

@@ -15,7 +15,6 @@ PUBLISHED = select(RatingSnapshot.season_id).where(col(RatingSnapshot.final).is_
 
 
 def newest_ranking(session: Session, season_id: int) -> RatingSnapshot | None:
-    """Return the season's newest ranking, final or not."""
     rankings = select(RatingSnapshot).where(RatingSnapshot.season_id == season_id)
     return session.exec(rankings.order_by(col(RatingSnapshot.id).desc()).limit(1)).first()
 
@@ -27,7 +26,6 @@ def final_ranking(session: Session, season_id: int) -> RatingSnapshot | None:
 
 
 def entry_of(session: Session, season_id: int, bot_id: int) -> Entry | None:
-    """Return the bot's entry in the season, if it has one."""
     return session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).first()
 
 

@@ -61,6 +61,7 @@ class Access:
 
     person: Person
     token_id: int
+    began_at: datetime
     stale: bool
 
 
@@ -90,7 +91,7 @@ def begin_session(session: Session, user_id: int, label: str, former: str | None
     session.exec(delete(Token).where(col(Token.user_id) == user_id, *over))
     valid = _valid(session, user_id, TokenKind.SESSION)
     kept = session.exec(select(Token.id).where(*valid).order_by(col(Token.id).desc()).limit(MAX_SESSIONS - 1)).all()
-    _revoke(session, *valid, col(Token.id).not_in(kept))
+    end_credentials(session, *valid, col(Token.id).not_in(kept))
     days = timedelta(days=settings_of(session).session_days)
     earlier = select(Token.address).where(Token.user_id == user_id, Token.kind == TokenKind.SESSION).distinct()
     if (known := session.exec(earlier).all()) and address not in known:
@@ -101,7 +102,7 @@ def begin_session(session: Session, user_id: int, label: str, former: str | None
 
 def end_session(session: Session, secret: str) -> None:
     """Sign out; an unknown secret changes nothing."""
-    _revoke(session, col(Token.sha256) == digest(secret), col(Token.kind) == TokenKind.SESSION)
+    end_credentials(session, col(Token.sha256) == digest(secret), col(Token.kind) == TokenKind.SESSION)
 
 
 def look_up(session: Session, secret: str, kind: TokenKind) -> Access:
@@ -123,7 +124,7 @@ def look_up(session: Session, secret: str, kind: TokenKind) -> Access:
     if token.expires_at <= at:
         raise BadToken(f"this one expired at {token.expires_at.isoformat(timespec='seconds')}")
     stale = token.last_used_at is None or at - token.last_used_at >= USE_NOTED
-    return Access(Person.of(user, token.scope), token.id, stale)
+    return Access(Person.of(user, token.scope), token.id, token.created_at, stale)
 
 
 OWNED = (
@@ -131,15 +132,6 @@ OWNED = (
     .join(User, col(User.id) == Token.user_id)
     .where(col(Token.sha256) == bindparam("sha256"), col(Token.kind) == bindparam("kind"))
 )
-
-
-def session_began_at(session: Session, secret: str) -> datetime:
-    """Return when the session of a signed-in browser began. Raises BadToken."""
-    mine = (Token.sha256 == digest(secret), Token.kind == TokenKind.SESSION)
-    began_at = session.exec(select(Token.created_at).where(*mine)).first()
-    if began_at is None:
-        raise BadToken("this one is unknown")
-    return began_at
 
 
 def note_use(session: Session, token_id: int) -> None:
@@ -164,7 +156,7 @@ def revoke(session: Session, user_id: int, token_id: int) -> None:
     token = session.get(Token, token_id)
     if token is None or token.user_id != user_id:
         raise NotFound("token", token_id)
-    _revoke(session, col(Token.id) == token_id)
+    end_credentials(session, col(Token.id) == token_id)
 
 
 def change_password(
@@ -181,14 +173,9 @@ def change_password(
         remove_channels(session, person.id, used)
         forget_identities(session, person.id)
     kinds = (TokenKind.SESSION,) if keep_tokens else tuple(TokenKind)
-    _revoke(session, col(Token.user_id) == person.id, col(Token.kind).in_(kinds))
+    end_credentials(session, col(Token.user_id) == person.id, col(Token.kind).in_(kinds))
     ended = "sessions" if keep_tokens else "sessions and tokens"
     log.info("user %d has another password; all %s are ended", person.id, ended)
-
-
-def end_everything(session: Session, user_id: int) -> None:
-    """End every token and session of a user now."""
-    _revoke(session, col(Token.user_id) == user_id)
 
 
 def signing_key(session: Session) -> str:
@@ -228,7 +215,8 @@ def _valid(session: Session, user_id: int, kind: TokenKind) -> tuple[ColumnEleme
     )
 
 
-def _revoke(session: Session, *which: ColumnElement[bool]) -> None:
+def end_credentials(session: Session, *which: ColumnElement[bool]) -> None:
+    """End the tokens and sessions that meet the conditions now."""
     set_values(session, Token, col(Token.revoked_at).is_(None), *which, revoked_at=now(session))
 
 

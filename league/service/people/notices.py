@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
-from sqlalchemy import Integer, bindparam, union_all
+from sqlalchemy import bindparam, union_all
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, delete, func, insert, select
 
@@ -85,14 +85,10 @@ figures and reasons, which contain none.
 Facts = Mapping[str, str | int]
 
 
-SETTLED = select(BotVersion.state, BotVersion.reason, BotVersion.number, BotVersion.bot_id).where(
-    col(BotVersion.id) == bindparam("version_id")
-)
-
-
 def version_settled(session: Session, version_id: int) -> None:
     """Tell a bot's owners that a build is over."""
-    state, why, number, bot_id = session.exec(SETTLED, params={"version_id": version_id}).one()
+    settled = select(BotVersion.state, BotVersion.reason, BotVersion.number, BotVersion.bot_id)
+    state, why, number, bot_id = session.exec(settled.where(BotVersion.id == version_id)).one()
     ready = state is VersionState.READY
     kind = NoticeKind.VERSION_READY if ready else NoticeKind.VERSION_BROKEN
     reason = {} if ready else {"reason": why}
@@ -111,12 +107,11 @@ def gate_decided(session: Session, gate: Contest, candidate: BotVersion) -> None
 def panel_played(session: Session, run: Contest, version: BotVersion, points: float, most: int) -> None:
     """Tell a bot's owners how its version fared against the panel. `most`: the highest possible score."""
     verdict, minimum, reached = "", run.terms["minimum"], run.state is ContestState.PASSED
-    if "elo0" in run.terms:
-        verdict = N_("; it passed the test, so it may play") if reached else N_("; it did not pass the test")
     if minimum is not None:
-        verdict = (
-            N_("; it needs {minimum}, so it may play") if reached else N_("; it needs {minimum}, so it does not play")
-        )
+        short = N_("; it needs {minimum}, so it does not play")
+        verdict = N_("; it needs {minimum}, so it may play") if reached else short
+    elif "elo0" in run.terms:
+        verdict = N_("; it passed the test, so it may play") if reached else N_("; it did not pass the test")
     facts = _season_facts(session, run.season_id) | {"version": version.number, "verdict": verdict}
     facts |= {"points": f"{points:g}", "most": most, "minimum": "" if minimum is None else f"{minimum:g}"}
     _tell_people_of(session, version.bot_id, NoticeKind.PANEL_PLAYED, f"panel/{run.public_id}", **facts)
@@ -141,26 +136,21 @@ def version_failed(session: Session, season_id: int, version_id: int, match_id: 
     subject = f"season/{season_id}/version/{version_id}"
     if _is_told(session, NoticeKind.MANY_FAULTS, subject):
         return
-    which = {"season_id": season_id, "version_id": version_id}
-    season, rest_faults, number, bot_id = session.exec(FAILING, params=which).one()
+    failing = select(Season.name, Season.rest_faults, BotVersion.number, BotVersion.bot_id).select_from(BotVersion)
+    failing = failing.join(Season, col(Season.id) == season_id).where(BotVersion.id == version_id)
+    season, rest_faults, number, bot_id = session.exec(failing).one()
     facts: dict[str, str | int]
     facts = {"season_id": season_id, "season": season, "version": number, "match_id": match_id}
     _tell_people_of(session, bot_id, NoticeKind.FAULT, subject, fault=fault.value, **facts)
     if rest_faults is not None:
         return
-    recent = session.exec(RECENT, params=which).all()
+    recent = session.exec(RECENT, params={"season_id": season_id, "version_id": version_id}).all()
     faults = sum(fault is not None for fault in recent)
     if faults >= MANY_FAULTS:
         facts |= {"faults": faults, "matches": len(recent)}
         _tell_people_of(session, bot_id, NoticeKind.MANY_FAULTS, subject, **facts)
 
 
-FAILING = (
-    select(Season.name, Season.rest_faults, BotVersion.number, BotVersion.bot_id)
-    .select_from(BotVersion)
-    .join(Season, col(Season.id) == bindparam("season_id"))
-    .where(col(BotVersion.id) == bindparam("version_id"))
-)
 RECENT = (
     select(Participant.fault)
     .join(Match, col(Match.id) == Participant.match_id)
@@ -287,14 +277,8 @@ def inbox(
 
 def count_unread(session: Session, person: Person) -> int:
     """Return the number of a person's unread notices."""
-    return session.exec(UNREAD, params={"user": person.id}).one()
-
-
-UNREAD = (
-    select(func.count())
-    .select_from(Notice)
-    .where(col(Notice.user_id) == bindparam("user"), col(Notice.read_at).is_(None))
-)
+    mine = select(func.count()).select_from(Notice).where(Notice.user_id == person.id)
+    return session.exec(mine.where(col(Notice.read_at).is_(None))).one()
 
 
 def mark_read(session: Session, person: Person, up_to: int) -> int:
@@ -315,11 +299,8 @@ def forget_old(session: Session) -> None:
 
 
 def _tell_people_of(session: Session, bot_id: int, kind: NoticeKind, subject: str, **facts: str | int) -> None:
-    about = {"bot_id": bot_id, "bot": session.exec(NAME, params={"bot_id": bot_id}).one(), **facts}
-    _tell(session, _people(session, [bot_id])[bot_id], kind, subject, about)
-
-
-NAME = select(Bot.name).where(col(Bot.id) == bindparam("bot_id"))
+    name = session.exec(select(Bot.name).where(Bot.id == bot_id)).one()
+    _tell(session, _people(session, [bot_id])[bot_id], kind, subject, {"bot_id": bot_id, "bot": name, **facts})
 
 
 def _tell_people_of_many(
@@ -351,8 +332,9 @@ def _write(session: Session, rows: Iterable[dict[str, Any]]) -> None:
     new = insert_new(session, Notice, sorted(rows, key=lambda row: (row["user_id"], row["subject"])))
     at = now(session)
     event = {"state": DeliveryState.WAITING, "at": at, "due_at": at}
-    heard = session.exec(HEARD, params={"notices": new}) if new else ()
-    deliveries = [{"notice_id": notice_id, "channel_id": channel_id, **event} for notice_id, channel_id in heard]
+    heard = select(Notice.id, Channel.id).join(Channel, col(Channel.user_id) == Notice.user_id)
+    pairs = session.exec(heard.where(col(Notice.id).in_(new), *IN_USE)) if new else ()
+    deliveries = [{"notice_id": notice_id, "channel_id": channel_id, **event} for notice_id, channel_id in pairs]
     if deliveries:
         session.connection().execute(insert(Delivery).inline(), deliveries)  # workers may not read what they insert
 
@@ -360,19 +342,11 @@ def _write(session: Session, rows: Iterable[dict[str, Any]]) -> None:
 IN_USE = (col(Channel.disabled_at).is_(None), col(Channel.confirmed_at).is_not(None))
 """The conditions under which notices are sent to a channel."""
 
-HEARD = (
-    select(Notice.id, Channel.id)
-    .join(Channel, col(Channel.user_id) == Notice.user_id)
-    .where(col(Notice.id).in_(bindparam("notices", expanding=True)), *IN_USE)
-)
-
 
 def _is_told(session: Session, kind: NoticeKind, subject: str) -> bool:
     """Say whether the notice has been sent; it is always sent to all its readers at once."""
-    return session.exec(TOLD, params={"kind": kind, "subject": subject}).first() is not None
-
-
-TOLD = select(Notice.id).where(Notice.kind == bindparam("kind"), Notice.subject == bindparam("subject")).limit(1)
+    told = select(Notice.id).where(Notice.kind == kind, Notice.subject == subject).limit(1)
+    return session.exec(told).first() is not None
 
 
 def _people(session: Session, bot_ids: Collection[int]) -> dict[int, list[int]]:
@@ -451,11 +425,8 @@ def take_down(session: Session, organiser: Person, announcement_id: int) -> None
 
 def announcements(session: Session, season_id: int | None = None, limit: int = MAX_SHOWN) -> list[AnnouncementInfo]:
     """Return the announcements about one season and about the whole league, or all, the newest first."""
-    statement = NEWEST if season_id is None else ABOUT
-    rows = session.exec(statement, params={"season": season_id, "most": limit})
+    named = select(Announcement, Season.name).join(Season, col(Season.id) == Announcement.season_id, isouter=True)
+    if season_id is not None:
+        named = named.where((col(Announcement.season_id) == season_id) | col(Announcement.season_id).is_(None))
+    rows = session.exec(newest_first(named, Announcement.id, None, limit))
     return [from_row(AnnouncementInfo, row, season=season) for row, season in rows]
-
-
-NAMED = select(Announcement, Season.name).join(Season, col(Season.id) == Announcement.season_id, isouter=True)
-NEWEST = NAMED.order_by(col(Announcement.id).desc()).limit(bindparam("most", type_=Integer))
-ABOUT = NEWEST.where((col(Announcement.season_id) == bindparam("season")) | col(Announcement.season_id).is_(None))

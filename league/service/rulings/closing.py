@@ -22,11 +22,11 @@ from deadheat.league.errors import WrongState
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.steps import lock_enterable
 from deadheat.league.service.jobs.exhibitions import open_of, resign
-from deadheat.league.service.people.access import change_password, digest, end_everything, issue_token
+from deadheat.league.service.people.access import change_password, digest, end_credentials, issue_token
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import hand_over_team, leave_team, owned_by
 from deadheat.league.service.people.users import HOUSE, existing_user, forget_identities, insert_user, user_named
-from deadheat.league.service.seasons.absence import take_out_everywhere, withdraw_everywhere
+from deadheat.league.service.seasons.absence import leave_everywhere
 from deadheat.league.states import Role, Scope, TokenKind
 from deadheat.league.tables import Bot, Channel, Team, TeamMember, Token, User
 
@@ -43,7 +43,7 @@ def close_account(session: Session, person: Person) -> None:
     this, like everything that people do with their own accounts.
     """
     lock_enterable(session)
-    withdraw_everywhere(session, person, _bots_of_nobody_else(session, person))
+    leave_everywhere(session, person, _bots_of_nobody_else(session, person))
     _end(session, person)
     forget_identities(session, person.id)
     log.info("user %d has closed the account", person.id)
@@ -59,7 +59,7 @@ def ban(session: Session, administrator: Person, name: str, reason: str) -> Pers
         raise WrongState("own", _("This is your own account; close it on its page."))
     person = Person.of(user)
     lock_enterable(session)
-    take_out_everywhere(session, administrator, _bots_of_nobody_else(session, person), BANNED)
+    leave_everywhere(session, administrator, _bots_of_nobody_else(session, person), BANNED)
     _end(session, person)
     user.ban_reason = reason
     session.flush()
@@ -105,7 +105,7 @@ def _end(session: Session, person: Person) -> None:
     row = session.get_one(User, person.id)
     row.closed_at = row.closed_at or now(session)
     session.flush()
-    end_everything(session, person.id)
+    end_credentials(session, col(Token.user_id) == person.id)
     session.exec(delete(Channel).where(col(Channel.user_id) == person.id))
 
 

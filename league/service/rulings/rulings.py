@@ -28,7 +28,7 @@ from deadheat.league.service.ground.steps import existing, insert_rows, lock_sea
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import owned_by
 from deadheat.league.service.series.deadlines import rule_on_deadlines
-from deadheat.league.service.series.dice import deal_dice, drawn_dice
+from deadheat.league.service.series.deals import deal_dice, drawn_dice
 from deadheat.league.service.series.dropping import put_back
 from deadheat.league.service.series.privacy import must_see, seen_by_organiser
 from deadheat.league.service.views.matches import match_detail

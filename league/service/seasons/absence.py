@@ -14,10 +14,9 @@ finals do the same, see `league.service.course.finals`). Played matches count af
 """
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
-from sqlalchemy import bindparam
 from sqlmodel import Session, col, select
 
 from deadheat.engine.core import Fault
@@ -64,7 +63,15 @@ def rest_failing(session: Session, season: Season) -> None:
         last = [(match_id, Fault(fault) if fault else None) for match_id, fault in rows]
         faults = [(match_id, fault) for match_id, fault in last if fault is not None]
         if len(faults) >= season.rest_faults:
-            _rest(session, season, entry, faults, len(last))
+            kinds = Counter(fault.value for _, fault in faults)
+            what = ", ".join(f"{count} x {kind}" for kind, count in kinds.most_common())
+            reason = f"{plural(len(faults), 'fault')} in its last {plural(len(last), 'match', 'matches')} ({what}), "
+            reason += f"the newest in match {faults[0][0]}."
+            entry.rests_since, entry.rest_reason = now(session), reason
+            session.flush()
+            data = {"bot": entry.bot_id, "reason": reason, "matches": [match_id for match_id, _ in faults]}
+            record(session, SYSTEM, "entry-rested", f"season/{season.id}", data)
+            notices.bot_rests(session, entry)
 
 
 def wake(session: Session, entry: Entry) -> None:
@@ -72,18 +79,6 @@ def wake(session: Session, entry: Entry) -> None:
     if entry.rests_since is not None:
         entry.rests_since, entry.rest_reason, entry.faults_since = None, "", now(session)
         session.flush()
-
-
-def _rest(session: Session, season: Season, entry: Entry, faults: Sequence[tuple[int, Fault]], matches: int) -> None:
-    kinds = Counter(fault.value for _, fault in faults)
-    what = ", ".join(f"{count} x {kind}" for kind, count in kinds.most_common())
-    reason = f"{plural(len(faults), 'fault')} in its last {plural(matches, 'match', 'matches')} ({what}), "
-    reason += f"the newest in match {faults[0][0]}."
-    entry.rests_since, entry.rest_reason = now(session), reason
-    session.flush()
-    data = {"bot": entry.bot_id, "reason": reason, "matches": [match_id for match_id, _ in faults]}
-    record(session, SYSTEM, "entry-rested", f"season/{season.id}", data)
-    notices.bot_rests(session, entry)
 
 
 FROM_THE_FREEZE = N_("after the freeze only organisers decide who takes part")
@@ -100,12 +95,8 @@ def withdraw(session: Session, owner: Person, season_id: int, bot_id: int) -> No
 
 
 def rejoin(session: Session, owner: Person, season_id: int, bot_id: int) -> None:
-    """Reverse the author's own withdrawal, or let a resting bot play again.
-
-    Raises:
-        NotFound.
-        WrongState: the bot is retired, or an organiser has taken it out, or the season is frozen, or further.
-        TooSoon: the season is open, and the pause is not over.
+    """Reverse the author's own withdrawal, or let a resting bot play again. Raises NotFound; WrongState: the bot is
+    retired, an organiser has taken it out, or the season is frozen, or further; TooSoon: the pause is not over.
     """
     must_be_active(session, own_bot(session, owner, bot_id))
     season = _season_with(session, season_id, bot_id, ENTERABLE, gettext(FROM_THE_FREEZE))
@@ -140,12 +131,18 @@ def disqualify(session: Session, organiser: Person, season_id: int, bot_id: int,
     _rule_out(session, organiser, season_id, bot_id, Absence.DISQUALIFIED, reason)
 
 
-def withdraw_everywhere(session: Session, owner: Person, bot_ids: Collection[int]) -> None:
-    """Withdraw bots at their author's wish from every season that authors can still leave. The caller has locked those
-    seasons. In a frozen season or its finals the bots play on to the end.
+def leave_everywhere(session: Session, who: Person, bot_ids: Collection[int], ruling: str = "") -> None:
+    """Withdraw bots at their author's wish from every season that authors can still leave; in others they play on to
+    the end. With the reason of a `ruling`, take them out of every current season, as an organiser does. The caller has
+    locked the seasons that accept entries.
     """
-    for season_id, bot_id in _entered(session, bot_ids, ENTERABLE):
-        withdraw(session, owner, season_id, bot_id)
+    entered = select(Entry.season_id, Entry.bot_id).join(Season, col(Season.id) == Entry.season_id)
+    entered = entered.where(col(Entry.bot_id).in_(bot_ids), col(Season.state).in_(GOING_ON if ruling else ENTERABLE))
+    for season_id, bot_id in session.exec(entered.order_by(col(Entry.season_id), col(Entry.bot_id))).all():
+        if ruling:
+            _rule_out(session, who, season_id, bot_id, Absence.WITHDRAWN, ruling)
+        else:
+            withdraw(session, who, season_id, bot_id)
 
 
 def withdraw_inactive(session: Session, season_id: int) -> None:
@@ -154,12 +151,6 @@ def withdraw_inactive(session: Session, season_id: int) -> None:
     absent = select(AbsentEntry.bot_id).where(AbsentEntry.season_id == season_id)
     for bot_id in session.exec(entered.where(col(Entry.bot_id).not_in(absent)).order_by(col(Entry.bot_id))).all():
         _leave(session, SYSTEM, season_id, bot_id, Absence.WITHDRAWN, "")
-
-
-def take_out_everywhere(session: Session, who: Person, bot_ids: Collection[int], reason: str) -> None:
-    """Take bots without owners out of every current season, like an organiser; only organisers can bring them back."""
-    for season_id, bot_id in _entered(session, bot_ids, GOING_ON):
-        _rule_out(session, who, season_id, bot_id, Absence.WITHDRAWN, reason)
 
 
 def reinstate(session: Session, organiser: Person, season_id: int, bot_id: int, reason: str) -> None:
@@ -176,10 +167,7 @@ def reinstate(session: Session, organiser: Person, season_id: int, bot_id: int, 
 
 def absent_entries(session: Session, season_id: int) -> dict[int, AbsentEntry]:
     """Return the bots that are out of a season, with the reasons."""
-    return {row.bot_id: row for row in session.exec(OUT, params={"season": season_id})}
-
-
-OUT = select(AbsentEntry).where(AbsentEntry.season_id == bindparam("season"))
+    return {row.bot_id: row for row in session.exec(select(AbsentEntry).where(AbsentEntry.season_id == season_id))}
 
 
 def by_author(absent: AbsentEntry) -> bool:
@@ -207,13 +195,6 @@ def must_take_part(session: Session, season_id: int, bot_id: int) -> None:
 def _ruled_out(absent: AbsentEntry) -> WrongState:
     sentence = _("The bot was %(state)s by an organiser; only an organiser can bring it back.")
     return WrongState(absent.absence, sentence % {"state": gettext(absent.absence)})
-
-
-def _entered(session: Session, bot_ids: Collection[int], states: Collection[SeasonState]) -> Sequence[tuple[int, int]]:
-    """Return the seasons in these states that have one of the bots, each with the bot."""
-    entered = select(Entry.season_id, Entry.bot_id).join(Season, col(Season.id) == Entry.season_id)
-    entered = entered.where(col(Entry.bot_id).in_(bot_ids), col(Season.state).in_(states))
-    return session.exec(entered.order_by(col(Entry.season_id), col(Entry.bot_id))).all()
 
 
 def _rule_out(session: Session, organiser: Person, season_id: int, bot_id: int, absence: Absence, reason: str) -> None:

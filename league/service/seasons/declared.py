@@ -16,7 +16,6 @@ from typing import Any
 
 from sqlmodel import Session, col, select
 
-from deadheat.engine.figures import counted
 from deadheat.engine.games import GAMES
 from deadheat.engine.language import N_, _
 from deadheat.league import season_file
@@ -79,15 +78,14 @@ class _Plan:
         return Season(game=self.then["game"], name=self.then["name"], state=state, evaluations=lines, **terms)
 
 
-def season_as_file(session: Session, organiser: Person, season_id: int) -> str:
-    """Return the file that declares the season as it is. Raises NotAllowed, NotFound."""
-    organiser.must_organise()
-    return season_file.write(_as_it_is(session, organiser, existing(session, Season, season_id)))
-
-
-def season_as_public_file(session: Session, season_id: int) -> str:
-    """Return the season as a file, without its list of invited people, for everyone. Raises NotFound."""
-    return season_file.write(_public(session, existing(session, Season, season_id)))
+def season_as_file(session: Session, organiser: Person | None, season_id: int) -> str:
+    """Return the file that declares the season as it is; for everyone (None) without its list of invited people. Raises
+    NotAllowed, NotFound.
+    """
+    if organiser is not None:
+        organiser.must_organise()
+    row = existing(session, Season, season_id)
+    return season_file.write(_public(session, row) if organiser is None else _as_it_is(session, organiser, row))
 
 
 def preview_file(
@@ -106,34 +104,26 @@ def apply_file(session: Session, organiser: Person, text: str, season_id: int | 
     organiser.must_organise()
     row = None if season_id is None else lock_season(session, season_id)
     plan = _plan(session, organiser, text, row)
-    declared = _outcome(session, plan, season_id, None, applied=bool(plan.changed))
-    made = _make(session, organiser, plan) if row is None else _change(session, organiser, plan, row.id)
+    outcome = _outcome(session, plan, season_id, None, applied=bool(plan.changed))
+    then, file = plan.then, plan.read.declared
+    if row is None:
+        assert file.name is not None, "its name is required"
+        given = {name: then[name] for name in TERMS if name in file.model_fields_set}
+        given |= {"game": file.game, "previous_id": file.previous_id}
+        given["divisions"] = () if file.previous_id else then["divisions"]
+        made = create_season(session, organiser, name=file.name, **given).id
+    else:
+        made = row.id
+    if EVALUATIONS in plan.changed:
+        set_timetable(session, organiser, made, then[EVALUATIONS])
+    if row is not None and "divisions" in plan.changed:
+        change_divisions(session, organiser, made, then["divisions"])
+    settings = {name: then[name] for name in plan.changed if name in {"name", *TERMS}}
+    if row is not None and settings:
+        edit_season(session, organiser, made, **settings)
     if plan.invited is not None:
         set_list(session, organiser, made, [user.id for user in plan.invited])
-    return replace(declared, season_id=made)
-
-
-def _make(session: Session, organiser: Person, plan: _Plan) -> int:
-    declared = plan.read.declared
-    assert declared.name is not None, "its name is required"
-    given = {name: plan.then[name] for name in TERMS if name in declared.model_fields_set}
-    given |= {"game": declared.game, "previous_id": declared.previous_id}
-    given["divisions"] = () if declared.previous_id else plan.then["divisions"]
-    season = create_season(session, organiser, name=declared.name, **given)
-    if plan.then[EVALUATIONS]:
-        set_timetable(session, organiser, season.id, plan.then[EVALUATIONS])
-    return season.id
-
-
-def _change(session: Session, organiser: Person, plan: _Plan, season_id: int) -> int:
-    if EVALUATIONS in plan.changed:
-        set_timetable(session, organiser, season_id, plan.then[EVALUATIONS])
-    if "divisions" in plan.changed:
-        change_divisions(session, organiser, season_id, plan.then["divisions"])
-    settings = {name: plan.then[name] for name in plan.changed if name in {"name", *TERMS}}
-    if settings:
-        edit_season(session, organiser, season_id, **settings)
-    return season_id
+    return replace(outcome, season_id=made)
 
 
 def _plan(session: Session, organiser: Person, text: str, row: Season | None) -> _Plan:
@@ -305,32 +295,20 @@ def _timetable(then: Mapping[str, Any], at: datetime) -> list[DeclaredDate]:
         otherwise = N_("when the finals are over") if closes_itself else N_("manually")
         steps.append((latest, DeclaredDate(PATHS[name], TERMS[name].setting.label, then[name], otherwise)))
         if name == "finals_at":
-            steps += ((latest, stage) for stage in _stage_dates(then))
-    steps += ((date.at or latest, date) for date in _evaluation_dates(then[EVALUATIONS], at))
-    return [step for _, step in sorted(steps, key=lambda pair: pair[0])]
-
-
-def _stage_dates(then: Mapping[str, Any]) -> list[DeclaredDate]:
-    """Return the stages of the finals: the first begins with the finals, each other one after the previous one."""
-    first, later = (then["finals_at"], N_("with the finals")), (None, N_("when the one before is over"))
-    label = _("Stage %(number)s: %(words)s")
-    return [
-        DeclaredDate(
-            PATHS["stages"], label % {"number": number, "words": stage.words}, *(first if number == 1 else later)
-        )
-        for number, stage in enumerate(stages(then["stages"]), 1)
-    ]
-
-
-def _evaluation_dates(lines: Sequence[DeclaredEvaluation], at: datetime) -> list[DeclaredDate]:
-    """Return the next date of each line, the soonest first; lines without one come last."""
+            words = (then["finals_at"], N_("with the finals"))
+            for number, stage in enumerate(stages(then["stages"]), 1):
+                label = _("Stage %(number)s: %(words)s", number=number, words=stage.words)
+                steps.append((latest, DeclaredDate(PATHS["stages"], label, *words)))
+                words = (None, N_("when the one before is over"))
     dates = []
-    for line in lines:
+    for line in then[EVALUATIONS]:
         label = _("Evaluation %(name)s", name=line.name)
         if line.every_minutes is not None:
-            label += _(", then every %(time)s", time=counted(line.every_minutes, "minute"))
+            label += _(", then every %(time)s", time=line.interval)
         dates.append(DeclaredDate(EVALUATIONS, label, line.next_due(at), N_("all times have passed")))
-    return sorted(dates, key=lambda date: (date.at is None, date.at or at))
+    dates.sort(key=lambda date: (date.at is None, date.at or at))
+    steps += ((date.at or latest, date) for date in dates)
+    return [step for _, step in sorted(steps, key=lambda pair: pair[0])]
 
 
 NEAR_THE_END = timedelta(hours=1)

@@ -53,10 +53,8 @@ def change_divisions(
     session: Session, organiser: Person, season_id: int, wanted: Sequence[tuple[str, int | None]]
 ) -> None:
     """Replace the divisions of a season that has not opened, the highest first; without any, it has one of any size.
-
-    Entries stay in the division of their number; if there are fewer divisions than before, the rest join the lowest.
-    Raises NotAllowed, NotFound; BadSetting: the season has been opened, or a division holds more entries than its new
-    size.
+    Entries stay in the division of their number, or join the lowest. Raises NotAllowed, NotFound; BadSetting: the
+    season has been opened, or a division holds more entries than its new size.
     """
     organiser.must_organise()
     season = lock_season(session, season_id)
@@ -118,11 +116,11 @@ def lowest_division(session: Session, season_id: int) -> int:
     """Return the division in which a newcomer begins. Raises TooMany if it is full."""
     number = session.exec(select(func.max(Division.number)).where(Division.season_id == season_id)).one()
     assert number is not None, "every season has a division"
-    make_room(session, season_id, number)
+    _make_room(session, season_id, number)
     return number
 
 
-def make_room(session: Session, season_id: int, number: int) -> None:
+def _make_room(session: Session, season_id: int, number: int) -> None:
     """Check that the division has room for one more entry. Raises TooMany; NotFound: there is no such division."""
     row = session.get(Division, (season_id, number))
     if row is None:
@@ -143,7 +141,7 @@ def assign_division(session: Session, organiser: Person, season_id: int, bot_id:
     entry = existing_entry(session, season_id, bot_id)
     if entry.division == number:
         return
-    make_room(session, season_id, number)
+    _make_room(session, season_id, number)
     data = {"bot": bot_id, "before": entry.division, "division": number}
     entry.division = number
     session.flush()
@@ -232,12 +230,10 @@ def carry_over(session: Session, previous: Season, season: Season) -> None:
 def _begins_with(
     session: Session, previous: Season, season: Season, before: Entry, playing: BotVersion
 ) -> BotVersion | None:
-    """Return the version with which an entry of the previous season begins, or None if the season accepts none of its
-    versions.
-
-    An entry that follows its bot begins with the newest version. With a gate, or if versions need points against the
-    panel, the active version stays and newer ones are tested when the season opens. If the season does not accept the
-    active version, the newest acceptable one that has not failed there plays.
+    """Return the version with which an entry of the previous season begins, or None if the season accepts none. One
+    that follows its bot begins with the newest. With a gate, or a panel that decides, the active version stays, and
+    newer ones are tested when the season opens; if it is not acceptable, the newest acceptable one that has not failed
+    there plays.
     """
     gated = before.gate is not None and season.challenge_games > 0
     needs_points = admits(season)

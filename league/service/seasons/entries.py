@@ -39,19 +39,12 @@ raises BadSetting; it is called only after everything else, so that a missing bo
 def enter(
     session: Session, who: Person, season_id: int, bot_id: int, number: int | None = None, gate: Gate = "keep"
 ) -> EntryInfo:
-    """Let a bot take part, or choose another version of a bot that does. An organiser may enter anybody's bot,
-    unless sources are published; the rest is its author's choice (organisers may compete). No change, no record.
-
-    `number`: None for the newest ready version, and from then on each newer one as soon as it is ready, or has passed
-    the entry's gate. A version chosen by number needs no gate.
-
-    Raises:
-        NotFound, WrongGame, NotReady.
-        WrongState: the season accepts no entries any more, the bot is withdrawn, disqualified or retired, or an
-        organiser would choose for another owner's bot.
-        NotAdmitted, TooMany: the season's entry rules, or too few points against its panel.
-        TooSoon: the season is open, and the active version was chosen a moment ago.
-        BadSetting: about the gate.
+    """Let a bot take part, or choose another version of a bot that does. An organiser may enter anybody's bot, unless
+    sources are published; the rest is its author's choice (organisers may compete). No change, no record. `number`:
+    None for the newest ready version, and from then on each newer one as soon as it is ready, or has passed the entry's
+    gate. A version chosen by number needs no gate. Raises NotFound, WrongGame, NotReady, WrongState; NotAdmitted,
+    TooMany: the season's entry rules, or too few points against its panel; TooSoon: the active version was chosen a
+    moment ago; BadSetting: about the gate.
     """
     season = lock_season(session, season_id)
     bot = _bot(session, who, bot_id)
@@ -114,7 +107,8 @@ def enter_when_ready(session: Session, owner: Person, season_id: int, bot_id: in
     if there is no such version. Raises as `check_wish` does.
     """
     season, bot = existing(session, Season, season_id), own_bot(session, owner, bot_id)
-    newest = session.exec(BUILT_LAST, params={"bot": bot.id}).first()
+    of_bot = select(BotVersion).where(BotVersion.bot_id == bot.id)
+    newest = session.exec(of_bot.order_by(col(BotVersion.number).desc()).limit(1)).first()
     if newest is None or newest.state in BUILT or newest_ready(session, bot.id, season) is not None:
         return False
     check_wish(session, owner, season_id, bot_id)
@@ -122,12 +116,7 @@ def enter_when_ready(session: Session, owner: Person, season_id: int, bot_id: in
     return True
 
 
-OF_BOT = select(BotVersion).where(BotVersion.bot_id == bindparam("bot"))
-BUILT_LAST = OF_BOT.order_by(col(BotVersion.number).desc()).limit(1)
-
-
 def _must_be_welcome(session: Session, season: Season, bot: Bot) -> None:
-    """Check that the season accepts entries, and this bot's in particular."""
     if season.state not in ENTERABLE:
         clause = _("bots can enter, or change versions, only while it is %(states)s")
         raise WrongState.of_season(season.state, clause, ENTERABLE)
@@ -155,12 +144,8 @@ def enter_as_wished(session: Session, season_id: int) -> None:
 
 
 def let_in(session: Session, organiser: Person, season_id: int, bot_id: int) -> EntryInfo:
-    """Enter anybody's bot that is not in the season, as an organiser; its author chooses which version plays.
-
-    Raises:
-        NotAllowed, NotFound, WrongGame, NotReady.
-        WrongState: the bot is in the season, or the season accepts no entries any more.
-        NotAdmitted: the season publishes sources, or it has no version in one of the season's languages.
+    """Enter anybody's bot that is not in the season, as an organiser; its author chooses which version plays. Raises as
+    `enter` does; NotAllowed; WrongState: the bot is in the season.
     """
     organiser.must_organise()
     lock_season(session, season_id)
@@ -194,7 +179,6 @@ def entries_named(
 
 
 def entry_info(session: Session, season_id: int, bot_id: int) -> EntryInfo:
-    """Return one entry. Raises NotFound."""
     views = _views(session, ONE, season_id, bot=bot_id)
     if not views:
         raise NotFound.entry(bot_id)
@@ -203,10 +187,8 @@ def entry_info(session: Session, season_id: int, bot_id: int) -> EntryInfo:
 
 def offer_version(session: Session, version_id: int) -> None:
     """Offer a version that has become ready to its bot's entries, which have it play the panel. An entry that follows
-    its bot also adopts the version, or sends it to the gate.
-
-    This does nothing if a newer version is ready already, or if a season does not accept its language or any more
-    versions.
+    its bot also adopts the version, or sends it to the gate. Nothing happens if a newer version is ready already, or
+    where a season does not accept this one.
     """
     version = session.get_one(BotVersion, version_id, populate_existing=True)
     older = (Entry.bot_id == version.bot_id, Entry.version_id < version.id)
@@ -227,8 +209,8 @@ def offer_version(session: Session, version_id: int) -> None:
 
 
 def offer_newest(session: Session, season: Season) -> None:
-    """Offer the entries versions that became ready while the season was frozen, now that it is open again. The caller
-    has locked the season.
+    """Offer the entries of a season that is open again the versions that became ready while it was frozen. The caller
+    has locked it.
     """
     newer = select(BotVersion.id).where(
         BotVersion.bot_id == Entry.bot_id, BotVersion.id > Entry.version_id, BotVersion.state == VersionState.READY

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypedDict, Unpack, cast
+from typing import NamedTuple, TypedDict, Unpack, cast
 
 from sqlalchemy import and_
 from sqlmodel import Session, col, func, or_, select
@@ -16,7 +16,7 @@ from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.steps import flush_unless_taken, lock_enterable, storable
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import give_bot
-from deadheat.league.service.seasons.absence import withdraw_everywhere
+from deadheat.league.service.seasons.absence import leave_everywhere
 from deadheat.league.service.seasons.admission import check_admission
 from deadheat.league.service.views.contests import at_gate
 from deadheat.league.states import ENTERABLE, Absence, SeasonState
@@ -104,8 +104,7 @@ def _refusal(session: Session, owner: Person, season: Season, bot: Bot) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True)
-class AbsentBot:
+class AbsentBot(NamedTuple):
     """An entered bot that does not take part, or no longer does."""
 
     bot_id: int
@@ -137,11 +136,8 @@ class BotChange(TypedDict, total=False):
 
 
 def change_bot(session: Session, owner: Person, bot_id: int, **change: Unpack[BotChange]) -> BotInfo:
-    """Change a bot of the caller or of one of the caller's teams.
-
-    Raises:
-        NotFound, NotCaptain, WrongState: see `league.service.people.teams.give_bot`.
-        NameTaken: by another bot of the author or the team in the same game.
+    """Change a bot of the caller or of one of the caller's teams. Raises NameTaken: by another of their bots in the
+    game; else as `league.service.people.teams.give_bot` does.
     """
     bot = own_bot(session, owner, bot_id)
     if "retired" in change and change["retired"] is (bot.retired_at is None):
@@ -151,7 +147,7 @@ def change_bot(session: Session, owner: Person, bot_id: int, **change: Unpack[Bo
         session.flush()
         record(session, owner.name, "bot-retired" if retired else "bot-returned", f"bot/{bot.id}")
         if retired:
-            withdraw_everywhere(session, owner, [bot.id])
+            leave_everywhere(session, owner, [bot.id])
     if "name" in change and change["name"] != bot.name:
         before, bot.name, bot.name_key = bot.name, change["name"], change["name"].lower()
         flush_unless_taken(session, NameTaken("bot of yours", bot.name))

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -148,31 +148,21 @@ def seasons(
 
 def names_going_on(session: Session) -> dict[int, str]:
     """Return the names of all seasons that are not closed, the oldest first."""
-    return dict(session.exec(NAMED).all())
-
-
-NAMED = select(Season.id, Season.name).where(col(Season.state).in_(GOING_ON)).order_by(col(Season.id))
+    named = select(Season.id, Season.name).where(col(Season.state).in_(GOING_ON)).order_by(col(Season.id))
+    return dict(session.exec(named).all())
 
 
 def leading_season(session: Session, game: str) -> int | None:
     """Return the number of the game's leading season: the one with the most bots of its current seasons with results,
     so that a small new one does not replace it; if all are closed, the newest. None without results.
     """
-    return session.connection().execute(LEADING, {"game": game}).scalar()
-
-
-_CLOSED = col(Season.state).not_in(GOING_ON)
-_BOTS = select(func.count()).select_from(Entry).where(Entry.season_id == Season.id).scalar_subquery()
-LEADING = (
-    select(Season.id)
-    .where(Season.game == bindparam("game"), HAS_RESULTS)
-    .order_by(_CLOSED, case((_CLOSED, 0), else_=_BOTS).desc(), col(Season.id).desc())
-    .limit(1)
-)
+    closed = col(Season.state).not_in(GOING_ON)
+    bots = select(func.count()).select_from(Entry).where(Entry.season_id == Season.id).scalar_subquery()
+    order = (closed, case((closed, 0), else_=bots).desc(), col(Season.id).desc())
+    return session.exec(select(Season.id).where(Season.game == game, HAS_RESULTS).order_by(*order).limit(1)).first()
 
 
 def season_info(session: Session, season_id: int) -> SeasonInfo:
-    """Return a season's record. Raises NotFound."""
     return _views(session, [existing(session, Season, season_id)])[0]
 
 
@@ -307,13 +297,9 @@ def _flush_named(session: Session, row: Season) -> None:
 
 def _finals(session: Session, season_ids: Sequence[int]) -> dict[int, tuple[datetime, str]]:
     """Return when each season's standings were published, and the hash of the log behind them."""
-    published = session.exec(PUBLISHED, params={"ids": season_ids})
-    return {season_id: (at, log_sha256) for season_id, at, log_sha256 in published}
-
-
-PUBLISHED = select(RatingSnapshot.season_id, RatingSnapshot.created_at, RatingSnapshot.log_sha256).where(
-    col(RatingSnapshot.final).is_(True), col(RatingSnapshot.season_id).in_(bindparam("ids", expanding=True))
-)
+    final = select(RatingSnapshot.season_id, RatingSnapshot.created_at, RatingSnapshot.log_sha256)
+    final = final.where(col(RatingSnapshot.final).is_(True), col(RatingSnapshot.season_id).in_(season_ids))
+    return {season_id: (at, log_sha256) for season_id, at, log_sha256 in session.exec(final)}
 
 
 def _views(session: Session, rows: Sequence[Season]) -> list[SeasonInfo]:
@@ -342,9 +328,8 @@ def _views(session: Session, rows: Sequence[Season]) -> list[SeasonInfo]:
 
 
 def _plays(row: Season) -> Plays:
-    whole = partial(whole_groups, row)
-    pair = None if row.games_per_pair is None else whole(row.games_per_pair)
-    return Plays(whole(row.series_length), pair, whole(row.finals_games))
+    pair = None if row.games_per_pair is None else whole_groups(row, row.games_per_pair)
+    return Plays(whole_groups(row, row.series_length), pair, whole_groups(row, row.finals_games))
 
 
 def rounded(row: Season) -> str:

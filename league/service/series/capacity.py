@@ -117,7 +117,6 @@ def _latest(most: int, *further: Any) -> Select[Any]:
 
 
 _MATCHES = columns(func.count(col(Match.id))).where(col(Match.series_id) == col(Series.id)).scalar_subquery()
-LATEST = _latest(LOOKED_AT)
 PLAYED = _latest(MEASURED, col(Series.queued_at), _MATCHES).where(
     col(Series.finished_at) > bindparam("since", type_=UtcDateTime),
     col(Series.attempt) == 1,  # others began with fewer matches, or took part of their time elsewhere
@@ -130,7 +129,7 @@ def _shares(judge_unfit: bool) -> Select[Any]:
     """Return the statement for the judging slots, the seasons in play, and the latest series of one of them; without
     any there is one row all the same.
     """
-    latest, row = LATEST.subquery(), columns(literal(1).label("one")).subquery()
+    latest, row = _latest(LOOKED_AT).subquery(), columns(literal(1).label("one")).subquery()
     slots = slots_judging(judge_unfit).scalar_subquery().label("slots")
     seasons = SEASONS.scalar_subquery().label("seasons")
     return columns(slots, seasons, latest).select_from(row.outerjoin(latest, true()))

@@ -175,7 +175,14 @@ def _close(
     """End an attempt at a series. The series is done, returns to the queue, or is abandoned after too many failures
     that it may have caused itself. `host`: the machine, if matches are left. Return None if it is too late.
     """
-    failures, spoiled = _failures(session, series_id, failure)
+    failures = spoiled = 0  # attempts that failed as a whole, and how many of them the series may have caused
+    if failure is not None and failure.cause != Cause.WORKER_STOPPED:
+        before = failures_before(session, col(Attempt.series_id) == series_id, col(Attempt.match_id).is_(None))
+        failures = before.total() + 1
+        if failure.cause in BLAMELESS:
+            failures = min(failures, MOST_BLAMELESS)
+        else:
+            spoiled = sum(count for cause, count in before.items() if cause not in BLAMELESS) + 1
     if spoiled >= SERIES_ATTEMPTS:
         after = JobState.ABANDONED
     else:
@@ -191,18 +198,6 @@ def _close(
     return after if taken else None
 
 
-def _failures(session: Session, series_id: int, failure: Failure | None) -> tuple[int, int]:
-    """Return the number of attempts that failed as a whole, including this one, and how many of them the series may
-    have caused. If it cannot have caused this one, the latter is 0, and the former at most `MOST_BLAMELESS`.
-    """
-    if failure is None or failure.cause == Cause.WORKER_STOPPED:
-        return 0, 0
-    before = failures_before(session, col(Attempt.series_id) == series_id, col(Attempt.match_id).is_(None))
-    spoiled = sum(count for cause, count in before.items() if cause not in BLAMELESS) + 1
-    failures = before.total() + 1
-    return (min(failures, MOST_BLAMELESS), 0) if failure.cause in BLAMELESS else (failures, spoiled)
-
-
 def _note_failure(
     session: Session,
     series_id: int,
@@ -213,7 +208,8 @@ def _note_failure(
     at: datetime,
 ) -> None:
     """Add a series that failed as a whole to the ledger. Its matches get new dice, or are held if it is abandoned."""
-    season_id, started_at = session.exec(STARTED, params={"series_id": series_id}).one()
+    of_series = select(Series.season_id, Series.started_at).where(Series.id == series_id)
+    season_id, started_at = session.exec(of_series).one()
     about = {"season_id": season_id, "series_id": series_id, "started_at": started_at}
     note(session, attempt, failure, at, worker=worker, **about)
     next_seed(session, 1, series_id=series_id, state=MatchState.SCHEDULED)
@@ -224,9 +220,6 @@ def _note_failure(
         left = select(Match.id).where(Match.series_id == series_id, Match.state == MatchState.SCHEDULED)
         _hold(session, session.exec(left).all())
         touch_log(session, season_id)
-
-
-STARTED = select(Series.season_id, Series.started_at).where(col(Series.id) == bindparam("series_id"))
 
 
 def _must_be_seen(session: Session, outcome: MatchOutcome) -> bool:

@@ -10,19 +10,18 @@ rulings write rows of their own (`ruled`), and neither waits for the other.
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from typing import Any
 
-from sqlalchemy import Insert, bindparam, case
 from sqlmodel import Session, col, delete, func, select
 
 from deadheat.engine.core import Fault
 from deadheat.league.causes import Cause
 from deadheat.league.jobs import MatchOutcome
 from deadheat.league.service.ground.lookups import machine_numbers
-from deadheat.league.service.ground.steps import DIALECTS, insert_or_add, set_by_key, storable_word
+from deadheat.league.service.ground.steps import insert_or_add, set_by_key, storable_word
 from deadheat.league.states import Span
-from deadheat.league.tables import Attempt, DeadlineCount, Match, Participant, UtcDateTime
+from deadheat.league.tables import Attempt, DeadlineCount, Match, Participant
+from deadheat.league.time_buckets import stored_sum
 
 ALWAYS = datetime(1970, 1, 1, tzinfo=UTC)
 """The beginning of the row of a whole season."""
@@ -60,26 +59,27 @@ def count_deadlines(
         for command, figures in sorted(sums.items())
         for key in _keys(season_id, command, machine, at)
     ]
-    if rows:
-        session.flush()
-        before = session.connection().execute(_adding(session.get_bind().dialect.name), rows).mappings().all()
-        changed = [
-            {**row, "counts": _counted(row["counts"], buckets[row["command"]])}
-            for row in before
-            if row["span"] is not Span.MINUTE  # no page reads buckets by the minute
-        ]
-        set_by_key(session, DeadlineCount, KEY, changed)
+    before = insert_or_add(session, DeadlineCount, KEY, rows, largest=["limit_ns"], kept=["counts"])
+    changed = [
+        {**row, "counts": stored_sum(row["counts"], buckets[row["command"]])}
+        for row in before
+        if row["span"] is not Span.MINUTE  # no page reads buckets by the minute
+    ]
+    set_by_key(session, DeadlineCount, KEY, changed)
 
 
 def rule_on_deadlines(session: Session, match: Match, *, void: bool) -> None:
     """Turn the time-outs of a match that an organiser voids into void answers, or those of a restored match back."""
-    late = session.exec(LATE, params={"match_id": match.id}).all()
-    if late and match.finished_at is not None and match.asked is None:
-        worker = session.exec(PLAYED_BY, params={"match_id": match.id}).first()
+    late = select(Participant.fault_command, func.count()).where(Participant.match_id == match.id)
+    late = late.where(Participant.fault == Fault.TIMEOUT).group_by(col(Participant.fault_command))
+    counts = session.exec(late).all()
+    if counts and match.finished_at is not None and match.asked is None:
+        played = select(Attempt.worker).where(Attempt.match_id == match.id, Attempt.cause == Cause.PLAYED)
+        worker = session.exec(played).first()
         machine = machine_numbers(session, {worker}).get(worker, 0)
         changes = [
             {**key, "timeouts": -count if void else count, "void": count if void else -count}
-            for command, count in late
+            for command, count in counts
             for key in _keys(match.season_id, command or "", machine, match.finished_at, ruled=True)
         ]
         insert_or_add(session, DeadlineCount, KEY, changes)
@@ -87,15 +87,8 @@ def rule_on_deadlines(session: Session, match: Match, *, void: bool) -> None:
 
 def forget_minutes(session: Session, at: datetime) -> None:
     """Remove the counts of minutes that no page reads any more."""
-    session.connection().execute(FORGOTTEN, {"oldest": at - MINUTES_KEPT})
-
-
-_WHERE = (col(Participant.match_id) == bindparam("match_id"), col(Participant.fault) == Fault.TIMEOUT)
-LATE = select(Participant.fault_command, func.count()).where(*_WHERE).group_by(col(Participant.fault_command))
-PLAYED_BY = select(Attempt.worker).where(Attempt.match_id == bindparam("match_id"), Attempt.cause == Cause.PLAYED)
-FORGOTTEN = delete(DeadlineCount).where(
-    col(DeadlineCount.span) == Span.MINUTE, col(DeadlineCount.begins_at) < bindparam("oldest", type_=UtcDateTime)
-)
+    minutes = delete(DeadlineCount).where(col(DeadlineCount.span) == Span.MINUTE)
+    session.exec(minutes.where(col(DeadlineCount.begins_at) < at - MINUTES_KEPT))
 
 
 def _keys(
@@ -104,19 +97,3 @@ def _keys(
     """Yield the keys of the rows to which a prompt belongs, in the order in which all workers lock them."""
     for span in Span:
         yield dict(zip(KEY, (span, began(span, at), season_id, command, machine, ruled), strict=True))
-
-
-def _counted(stored: Mapping[str, int], more: Counter[int]) -> dict[str, int]:
-    return dict(Counter(stored) + Counter({str(place): count for place, count in more.items()}))
-
-
-@cache
-def _adding(dialect: str) -> Insert:
-    """Return the statement that adds to rows, made if they are missing, locks them, and returns their buckets."""
-    inserted = DIALECTS[dialect](DeadlineCount)
-    more: dict[str, Any] = {name: getattr(DeadlineCount, name) + inserted.excluded[name] for name in ADDED}
-    limit_ns, longest = col(DeadlineCount.limit_ns), inserted.excluded.limit_ns
-    more["limit_ns"] = case((longest > limit_ns, longest), else_=limit_ns)
-    returned = [getattr(DeadlineCount, name) for name in (*KEY, "counts")]
-    statement: Insert = inserted.on_conflict_do_update(index_elements=KEY, set_=more).returning(*returned)
-    return statement

@@ -1,7 +1,6 @@
 """Drops series that are no longer needed, and restores the matches that they were to replace."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from itertools import combinations
 from typing import Any
 
@@ -28,7 +27,11 @@ def drop_waiting(session: Session, season_id: int, cause: str, detail: str, *con
             continue  # a worker has just taken it, so it is played
         if series.purpose not in UNRATED:
             _uncount(session, series)
-        dropped += _abandon_matches(session, series.id, at)
+        left = (col(Match.series_id) == series.id, col(Match.state) == MatchState.SCHEDULED)
+        match_ids = session.exec(select(Match.id).where(*left)).all()
+        put_back(session, match_ids)
+        session.exec(update(Match).where(*left).values(state=MatchState.ABANDONED, finished_at=at))
+        dropped += len(match_ids)
         note(session, series.attempt, Failure(cause, detail), at, season_id=season_id, series_id=series.id)
     return dropped
 
@@ -62,14 +65,6 @@ def drop_held(session: Session, season_id: int) -> None:
     for match_id in session.exec(on_hold).all():
         move(session, Match, match_id, MatchState.HELD, MatchState.ABANDONED, finished_at=at)
         put_back(session, [match_id])
-
-
-def _abandon_matches(session: Session, series_id: int, at: datetime) -> int:
-    waiting = (col(Match.series_id) == series_id, col(Match.state) == MatchState.SCHEDULED)
-    match_ids = session.exec(select(Match.id).where(*waiting)).all()
-    put_back(session, match_ids)
-    session.exec(update(Match).where(*waiting).values(state=MatchState.ABANDONED, finished_at=at))
-    return len(match_ids)
 
 
 def put_back(session: Session, abandoned: Sequence[int]) -> None:

@@ -15,9 +15,8 @@ import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement
 from sqlalchemy.exc import IntegrityError
-from sqlmodel import Session, and_, col, delete, exists, false, or_, select
+from sqlmodel import Session, and_, col, delete, false, or_, select
 from sqlmodel.sql.expression import SelectOfScalar
 
 from deadheat.engine.games.folder import Identity, identities
@@ -65,22 +64,13 @@ def games_here() -> tuple[Identity, ...]:
     return identities()
 
 
-def lacks_games(games: tuple[Identity, ...]) -> ColumnElement[bool]:
-    """Return the condition that the league has a game that is not among these, or differs from the one here."""
-    return exists().where(col(LeagueGame.name).not_in(same_as(games)))
-
-
 def as_reported() -> dict[str, Any]:
     """Return the games of this process, in the form of its machine's row."""
     return {game.name: {"rules_version": game.rules_version, "digest": game.digest} for game in games_here()}
 
 
 def league_games(session: Session) -> Sequence[LeagueGame]:
-    """Return every game of the league, by name."""
-    return session.exec(GAMES).all()
-
-
-GAMES = select(LeagueGame).order_by(col(LeagueGame.name))
+    return session.exec(select(LeagueGame).order_by(col(LeagueGame.name))).all()
 
 
 def disagreements(games: Iterable[LeagueGame], reported: Mapping[str, Any]) -> tuple[str, ...]:
@@ -91,17 +81,11 @@ def disagreements(games: Iterable[LeagueGame], reported: Mapping[str, Any]) -> t
         if other is None:
             sentences.append(f"It does not have {game.name}, so it does not play it.")
         elif (other["rules_version"], other["digest"]) != (game.rules_version, game.digest):
-            sentences.append(f"It has another {game.name} ({_short(other)}) than the API, so it does not play it.")
+            its = f"rules {other['rules_version']}, {other['digest'][:SHOWN_DIGITS]}"
+            sentences.append(f"It has another {game.name} ({its}) than the API, so it does not play it.")
     return tuple(sentences)
 
 
 def games_for(session: Session, organiser: Person) -> list[GameHere]:
-    """Return every game of the league. Machines' disagreements are listed with the machines (`hosts`). Raises
-    NotAllowed.
-    """
     organiser.must_organise()
     return [GameHere(row.name, row.rules_version, row.digest) for row in league_games(session)]
-
-
-def _short(game: Mapping[str, Any]) -> str:
-    return f"rules {game['rules_version']}, {game['digest'][:SHOWN_DIGITS]}"

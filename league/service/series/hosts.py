@@ -25,9 +25,7 @@ from sqlalchemy import ColumnElement, Select, and_, bindparam
 from sqlalchemy import select as columns
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, delete, exists, func, or_, select
-from sqlmodel.sql import expression
 
-from deadheat.engine.games.folder import Identity
 from deadheat.league.causes import Cause, Trait
 from deadheat.league.database import now, settings_of
 from deadheat.league.jobs import Host
@@ -37,9 +35,9 @@ from deadheat.league.service.ground.life import Life
 from deadheat.league.service.ground.steps import evidence_json, set_values, storable, update_rows, updating
 from deadheat.league.service.people.notices import machine_unfit
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.series.games import as_reported, disagreements, games_here, lacks_games, league_games
+from deadheat.league.service.series.games import as_reported, disagreements, games_here, league_games, same_as
 from deadheat.league.states import Fitness, JobState
-from deadheat.league.tables import Exhibition, JobRow, Machine, Series, UtcDateTime, WorkerHost
+from deadheat.league.tables import Exhibition, JobRow, LeagueGame, Machine, Series, UtcDateTime, WorkerHost
 
 log = logging.getLogger(__name__)
 
@@ -66,8 +64,6 @@ AVOID_SECONDS = 600
 HERE = and_(col(WorkerHost.name) == bindparam("host_name"), col(WorkerHost.boot) == bindparam("host_boot"))
 ALIVE = col(WorkerHost.last_seen_at) >= bindparam("alive_at", type_=UtcDateTime)
 """Conditions of statements that are built once; `told_of` returns their parameters."""
-
-LIVE = select(WorkerHost.name).where(ALIVE)
 
 IN_INCIDENT = and_(col(WorkerHost.incident_at).is_not(None), col(WorkerHost.incident_ended_at).is_(None))
 
@@ -107,7 +103,9 @@ def host_arrives(session: Session, host: Host, image: str) -> bool:
         "last_seen_at": at,
         "check_due_at": at,
     }
-    _give_number(session, host.name)
+    if session.exec(select(Machine.id).where(Machine.name == host.name)).first() is None:
+        with contextlib.suppress(IntegrityError), session.begin_nested():  # another keeper has just added it
+            session.add(Machine(name=host.name))
     fit = (col(WorkerHost.fitness) == Fitness.FIT, col(WorkerHost.image) == image)
     if _change(session, host, *fit, games=known["games"], last_seen_at=at, check_due_at=at):
         return True
@@ -126,12 +124,6 @@ NAMESAKE = select(exists().where(_OTHER_BOOT, ALIVE))
 """Whether a live machine has that name: a different machine, or this one before a restart that the database does not
 know of yet.
 """
-
-
-def _give_number(session: Session, name: str) -> None:
-    if session.exec(select(Machine.id).where(Machine.name == name)).first() is None:
-        with contextlib.suppress(IntegrityError), session.begin_nested():  # another keeper has just added it
-            session.add(Machine(name=name))
 
 
 def host_seen(
@@ -157,11 +149,9 @@ def host_seen(
 
 def due_check(session: Session, host: Host) -> Fitness | None:
     """Return the fitness of a machine that is due for a check, or None if it is not due."""
-    fitness = session.exec(DUE, params={**told_of(session, host), "at": now(session)}).first()
+    due = select(WorkerHost.fitness).where(HERE, col(WorkerHost.check_due_at) <= now(session))
+    fitness = session.exec(due, params=told_of(session, host)).first()
     return None if fitness is None else Fitness(fitness)
-
-
-DUE = select(WorkerHost.fitness).where(HERE, col(WorkerHost.check_due_at) <= bindparam("at", type_=UtcDateTime))
 
 
 def record_check(
@@ -173,10 +163,8 @@ def record_check(
     doubts: int = 0,
 ) -> None:
     """Store the result of a check: the machine is fit if there are no `reasons`. An unfit machine is checked again
-    after that pause; a fit one soon if this is one of so many checks in succession that were mostly void. Such a check
-    replaces no canary match.
-
-    Series that were turned away while no machine was fit are enqueued at once.
+    after that pause; a fit one soon if this is one of so many checks in succession that were mostly void, which
+    replaces no canary match. Series that were turned away while no machine was fit are enqueued at once.
     """
     at = now(session)
     fitness = Fitness.UNFIT if reasons else Fitness.FIT
@@ -230,10 +218,8 @@ def take_canary(session: Session, host: Host) -> int | None:
 def record_canary(
     session: Session, host: Host, voids: int, wrong: Sequence[Mapping[str, object]] | None, series_before: int
 ) -> None:
-    """Store the end of a canary match after `voids` void attempts. `wrong`: its wrong verdicts; None: it never ended.
-
-    A wrong verdict makes the machine unfit at once, and has it checked after a pause. An unfinished match has it
-    checked now.
+    """Store the end of a canary match after `voids` void attempts. `wrong`: its wrong verdicts, which make the machine
+    unfit at once and have it checked after a pause; None: it never ended, so the machine is checked now.
     """
     counts: dict[str, Any] = {
         "canaries": WorkerHost.canaries + 1,
@@ -273,8 +259,7 @@ def others_judge(session: Session, name: str) -> bool:
 
 
 def live_machines(session: Session) -> list[str]:
-    """Return the names of the machines that report."""
-    return list(session.exec(LIVE, params=told_of(session, NO_HOST)))
+    return list(session.exec(select(WorkerHost.name).where(ALIVE), params=told_of(session, NO_HOST)))
 
 
 def judging_slots(session: Session) -> int:
@@ -298,11 +283,9 @@ def _others(judge_unfit: bool) -> ColumnElement[bool]:
 
 def unfit_reasons(session: Session, host: Host) -> tuple[str, ...]:
     """Return the reasons why a machine should not judge, for operators and the ledger; none if it is fit."""
-    row = session.exec(FITNESS, params=told_of(session, host)).first()
+    known = select(WorkerHost.fitness, WorkerHost.reasons).where(HERE)
+    row = session.exec(known, params=told_of(session, host)).first()
     return why_unfit(*(row or (None, ())))
-
-
-FITNESS = select(WorkerHost.fitness, WorkerHost.reasons).where(HERE)
 
 
 def why_unfit(fitness: Fitness | None, reasons: Sequence[str]) -> tuple[str, ...]:
@@ -315,27 +298,22 @@ def why_unfit(fitness: Fitness | None, reasons: Sequence[str]) -> tuple[str, ...
 
 
 def turn_away(session: Session, life: Life, row_id: int, host: Host) -> bool:
-    """Say whether, after a failed claim, the job waits for a fit machine that can be notified.
-
-    If there is none, the message may be forgotten: the next check that passes enqueues the job again. A fit machine
-    that lacks a game of the league may be unable to play it, so the job is enqueued again in a moment.
+    """Say whether, after a failed claim, the job waits for a fit machine that can be notified. If there is none, the
+    next check that passes enqueues the job again. A fit machine that lacks a game of the league may be unable to play
+    it, so the job is enqueued again in a moment.
     """
-    who = _who_judges(settings_of(session).judge_unfit, games_here())
-    able, any_able, lacking = session.exec(who, params=told_of(session, host)).one()
+    judge_unfit = settings_of(session).judge_unfit
+    lacks_games = exists().where(col(LeagueGame.name).not_in(same_as(games_here())))
+    who = select(may_judge(judge_unfit), exists().where(able(judge_unfit)), lacks_games)
+    is_able, any_able, lacking = session.exec(who, params=told_of(session, host)).one()
     waits = (col(life.table.id) == row_id, col(life.table.state) == life.waiting)
-    if able and lacking:
+    if is_able and lacking:
         again = now(session) + timedelta(seconds=settings_of(session).retry_seconds)
         set_values(session, life.table, *waits, col(life.table.nudge_at) > again, nudge_at=again)
-    if able or not any_able:
+    if is_able or not any_able:
         return False
     again = now(session) + timedelta(seconds=settings_of(session).requeue_seconds)
     return set_values(session, life.table, *waits, nudge_at=again) == 1
-
-
-@cache
-def _who_judges(judge_unfit: bool, games: tuple[Identity, ...]) -> expression.Select[bool, bool, bool]:
-    """Return the statement for whether this machine may judge, any machine may, and the league has other games."""
-    return select(may_judge(judge_unfit), exists().where(able(judge_unfit)), lacks_games(games))
 
 
 def found_unfit(
@@ -348,7 +326,6 @@ def found_unfit(
 
 
 def count_series(session: Session, host: Host, voids: int) -> None:
-    """Count a series that this machine finished."""
     update_rows(session, COUNTED, {"name": host.name, "boot": host.boot}, more_voids=voids)
 
 
@@ -361,31 +338,25 @@ COUNTED = updating(WorkerHost, "name", "boot").values(
 
 def hosts(session: Session) -> list[HostInfo]:
     """Return all machines that are not forgotten, the most recently seen first."""
-    numbered = _numbered(settings_of(session).judge_unfit)
+    numbered = select(WorkerHost, Machine.id, able(settings_of(session).judge_unfit))
+    numbered = numbered.join(Machine, col(Machine.name) == WorkerHost.name)
+    numbered = numbered.order_by(col(WorkerHost.last_seen_at).desc(), col(WorkerHost.name))
     games = league_games(session)
     return [
         from_row(
             HostInfo,
             row,
             number=number,
-            judges=able,
+            judges=judges,
             reasons=tuple(row.reasons),
             disagreements=disagreements(games, row.games),
             remarks=tuple(item["text"] for item in row.report.get("findings", ()) if item["level"] == "remark"),
         )
-        for row, number, able in session.exec(numbered, params=told_of(session, NO_HOST))
+        for row, number, judges in session.exec(numbered, params=told_of(session, NO_HOST))
     ]
 
 
-@cache
-def _numbered(judge_unfit: bool) -> expression.Select[WorkerHost, int, bool]:
-    numbered = select(WorkerHost, Machine.id, able(judge_unfit))
-    joined = numbered.join(Machine, col(Machine.name) == WorkerHost.name)
-    return joined.order_by(col(WorkerHost.last_seen_at).desc(), col(WorkerHost.name))
-
-
 def hosts_for(session: Session, organiser: Person) -> list[HostInfo]:
-    """Return the machines for organisers. Raises NotAllowed."""
     organiser.must_organise()
     return hosts(session)
 
@@ -404,7 +375,6 @@ def _become(
     again_at: datetime | None,
     **values: object,
 ) -> None:
-    """Set the fitness and its start."""
     kept = [storable(reason) for reason in reasons[:MAX_REASONS]]
     if fitness is Fitness.UNFIT:
         values["unfit_at"] = now(session)

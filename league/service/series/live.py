@@ -96,24 +96,25 @@ def watch(session: Session, match_id: int, viewer: Person | None = None) -> Watc
         raise NotFound("match", match_id)
     row, game, variant, series = shown
     must_see(session, viewer, row)
-    watched = _watched(session, row, game, variant, series)
-    return replace(watched, variant=variant, private=row.asked is Asked.PRIVATE)
-
-
-def _watched(session: Session, row: Match, game: str, variant: Sequence[str] | None, series: Series) -> Watched:
-    match_id, state = row.id, series.state
+    states, private = f"{row.state}-{series.state}", row.asked is Asked.PRIVATE
+    watched = Watched(match_id, game, row.state, series.state, version=states, private=private, variant=variant)
     if withheld(session, [row]):
-        return Watched(match_id, game, row.state, state, version=f"{row.state}-{state}-withheld", withheld=True)
+        return replace(watched, version=f"{states}-withheld", withheld=True)
     # A worker that has lost its lease may write late. With the next attempt's seed, its replies would reveal future
     # dice.
     written = select(LiveMatch).where(LiveMatch.match_id == match_id, LiveMatch.attempt == series.attempt)
     live = session.exec(written).first()
-    if live is None or state is not JobState.RUNNING or row.state is not MatchState.SCHEDULED:
-        return Watched(match_id, game, row.state, state, version=f"{row.state}-{state}")
-    played = _played(session, row, game, variant, live)
-    version = f"{row.state}-{state}-{live.attempt}-{0 if played is None else len(played.exchanges)}"
+    if live is None or series.state is not JobState.RUNNING or row.state is not MatchState.SCHEDULED:
+        return watched
+    seats = session.exec(select(func.count()).where(col(Participant.match_id) == match_id)).one()
+    seed = attempt_seed(row.seed, row.attempt)
+    try:
+        played = unfinished(rules(game, variant), seats, seed, read_replies(live.replies)).seen_by(None)
+    except (BadTranscript, KeyError, ValueError):  # its worker plays another version of the rules
+        played = None
+    version = f"{states}-{live.attempt}-{0 if played is None else len(played.exchanges)}"
     over = "" if played is None or played.result is None else "-over"
-    return Watched(match_id, game, row.state, state, row.attempt - 1, live.at, played, version + over)
+    return replace(watched, voids=row.attempt - 1, at=live.at, match=played, version=version + over)
 
 
 def live_matches(session: Session, series_ids: list[int]) -> dict[int, int]:
@@ -122,15 +123,3 @@ def live_matches(session: Session, series_ids: list[int]) -> dict[int, int]:
     rows = session.exec(statement.where(col(LiveMatch.series_id).in_(series_ids))).all()
     untold = withheld(session, [match for _, match in rows])
     return {series_id: match.id for series_id, match in rows if match.id not in untold}
-
-
-def _played(
-    session: Session, match: Match, game: str, variant: Sequence[str] | None, live: LiveMatch
-) -> Unfinished | None:
-    seats = session.exec(select(func.count()).where(col(Participant.match_id) == match.id)).one()
-    try:
-        return unfinished(
-            rules(game, variant), seats, attempt_seed(match.seed, match.attempt), read_replies(live.replies)
-        ).seen_by(None)
-    except (BadTranscript, KeyError, ValueError):  # its worker plays another version of the rules
-        return None

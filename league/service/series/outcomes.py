@@ -5,14 +5,14 @@ It is part of the transaction that closes the attempt at the series
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Update, bindparam
+from sqlalchemy import Row, bindparam, text
 from sqlalchemy import select as columns
-from sqlmodel import Session, SQLModel, col, exists, func
+from sqlmodel import Session, SQLModel, col, exists, func, select
 
 from deadheat.engine.core import NS_PER_S, STDERR_KEPT_BYTES
 from deadheat.league.causes import Cause
@@ -29,8 +29,7 @@ from deadheat.league.service.ground.steps import (
 )
 from deadheat.league.service.series.hosts import HERE, told_of
 from deadheat.league.service.series.response_times import add_response_times
-from deadheat.league.service.series.rules_played import note_rules
-from deadheat.league.states import UNRATED, MatchState, Purpose
+from deadheat.league.states import UNRATED, MatchState
 from deadheat.league.tables import (
     Attempt,
     Ending,
@@ -41,58 +40,43 @@ from deadheat.league.tables import (
     Participant,
     SeasonRules,
     Series,
+    UtcDateTime,
     WorkerHost,
 )
 from deadheat.sandbox.box import Exit
-
-
-@dataclass(frozen=True, slots=True)
-class About:
-    """A series that ends, and the machine that played it. If an author asked for the series (`asked`), it counts in no
-    ranking and in no figure of a bot. `shown`: spectators could watch one of its matches. `rules_version`: the newest
-    that was played in its season. `machine`: the number of the machine.
-    """
-
-    season_id: int
-    purpose: Purpose
-    started_at: datetime | None
-    asked: bool
-    shown: bool
-    rules_version: int | None
-    machine: int | None
-    unfit_at: datetime | None
-    reasons: Sequence[str]
-
 
 ABOUT = (
     columns(
         col(Series.season_id),
         col(Series.purpose),
         col(Series.started_at),
-        exists().where(col(Match.series_id) == col(Series.id), col(Match.asked).is_not(None)),
-        exists().where(col(LiveMatch.series_id) == col(Series.id)),
+        exists().where(col(Match.series_id) == col(Series.id), col(Match.asked).is_not(None)).label("asked"),
+        exists().where(col(LiveMatch.series_id) == col(Series.id)).label("shown"),
         columns(func.max(SeasonRules.rules_version))
         .where(col(SeasonRules.season_id) == col(Series.season_id))
-        .scalar_subquery(),
-        columns(col(Machine.id)).where(col(Machine.name) == bindparam("host_name")).scalar_subquery(),
+        .scalar_subquery()
+        .label("rules_version"),
+        columns(col(Machine.id)).where(col(Machine.name) == bindparam("host_name")).scalar_subquery().label("machine"),
         col(WorkerHost.unfit_at),
         col(WorkerHost.reasons),
     )
     .outerjoin_from(Series, WorkerHost, HERE)
     .where(col(Series.id) == bindparam("series_id"))
 )
+"""A series that ends, and the machine that played it. If an author `asked` for the series, it counts in no ranking and
+in no figure of a bot. `shown`: spectators could watch one of its matches. `rules_version`: the newest that was played
+in its season. `machine`: the number of the machine.
+"""
 
 
-def about_series(session: Session, job: SeriesJob) -> About:
-    """Read the facts about a series that `finish_series` needs."""
+def about_series(session: Session, job: SeriesJob) -> Row[Any]:
     session.flush()
-    return About(*session.connection().execute(ABOUT, {"series_id": job.series_id, **told_of(session, job.host)}).one())
+    return session.connection().execute(ABOUT, {"series_id": job.series_id, **told_of(session, job.host)}).one()
 
 
 def write_outcomes(
-    session: Session, job: SeriesJob, worker: str, about: About, outcomes: Sequence[MatchOutcome], at: datetime
+    session: Session, job: SeriesJob, worker: str, about: Row[Any], outcomes: Sequence[MatchOutcome], at: datetime
 ) -> None:
-    """Store the outcomes of the tried matches."""
     may_rate = about.purpose not in UNRATED
     results = [outcome for outcome in outcomes if outcome.result is not None]
     if results:
@@ -100,9 +84,26 @@ def write_outcomes(
         _write_details(session, results)
         if not about.asked:
             add_response_times(session, about.season_id, job, results)
-        if may_rate:
-            note_rules(session, about.season_id, about.rules_version, results, at)
+        known = (about.rules_version, None)
+        versions = sorted({out.rules_version for out in results if out.rules_version not in known})
+        if may_rate and versions:
+            rows = [{"season_id": about.season_id, "rules_version": version, "first_at": at} for version in versions]
+            session.connection().execute(_NOTE_RULES, rows)
     _write_ledger(session, job, worker, about.season_id, outcomes)
+
+
+_NOTE_RULES = text(
+    "INSERT INTO season_rules (season_id, rules_version, first_at) VALUES (:season_id, :rules_version, :first_at)"
+    " ON CONFLICT DO NOTHING"
+).bindparams(bindparam("first_at", type_=UtcDateTime))
+
+
+def rules_played(session: Session, season_ids: Sequence[int]) -> list[SeasonRules]:
+    """Return the versions of the rules under which these seasons were played, by season and version. They come from the
+    transcripts: today's code says nothing about the rules of last year's season.
+    """
+    played = select(SeasonRules).where(col(SeasonRules.season_id).in_(season_ids))
+    return list(session.exec(played.order_by(col(SeasonRules.season_id), col(SeasonRules.rules_version))))
 
 
 def _write_results(
@@ -214,12 +215,8 @@ def next_seed(session: Session, steps: int, **which: object) -> None:
     """Give tried matches a later seed of their lists, so that nothing learnt from the attempt helps (ruling C-16).
     `which`: the values of columns that these matches have.
     """
-    update_rows(session, _later(*which), which, steps=steps)
-
-
-@cache
-def _later(*which: str) -> Update:
-    return updating(Match, *which).values(attempt=Match.attempt + bindparam("steps"))
+    later = updating(Match, *which).values(attempt=Match.attempt + bindparam("steps"))
+    update_rows(session, later, which, steps=steps)
 
 
 def _instant(unix_ns: int) -> datetime:

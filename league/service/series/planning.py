@@ -1,11 +1,10 @@
 """Stores planned matches: series and their seats.
 
 Ladder, finals, evaluations and challenges all plan with `add_series`. Every match gets a secret seed
-(`league.service.series.dice`) with a public commitment. Where a game's hands are private (`engine.games.same_deals`),
+(`league.service.series.deals`) with a public commitment. Where a game's hands are private (`engine.games.same_deals`),
 each deal is played once from every seat with one seed, and those matches lie in different series
 (`league.pairing.seating.rotations`). So a bot that could carry anything to the next match of a series, or to the next
-box on the machine, finds no dice there that it has seen. The commitment decides what people may see of them
-(`league.service.series.deals`).
+box on the machine, finds no dice there that it has seen. The commitment decides what people may see of them.
 """
 
 from collections import Counter
@@ -25,7 +24,7 @@ from deadheat.league.database import now, settings_of, surroundings
 from deadheat.league.pairing.pairs import pair_key
 from deadheat.league.pairing.seating import Seating, rotations, seatings, whole_turns
 from deadheat.league.service.ground.steps import insert_or_add, insert_rows
-from deadheat.league.service.series.dice import deal_dice, drawn_dice
+from deadheat.league.service.series.deals import deal_dice, drawn_dice
 from deadheat.league.states import OF_CHALLENGES, UNRATED, Asked, MatchState, Precedence, Purpose
 from deadheat.league.tables import BotVersion, Match, Pair, Participant, Season, Series
 
@@ -79,7 +78,13 @@ def add_series(
     """
     if not tables:
         return []
-    plans = [_plans(session, season, table, purpose) for table in tables]
+    plans = []
+    for table in tables:
+        order, seats = surroundings(session).entropy(SEED_BYTES), len(table.versions)  # the order of seats and of deals
+        if same_deals(season.game) and (table.paired or purpose not in OF_CHALLENGES) and table.matches >= seats:
+            plans.append(rotations(table.versions, whole_turns(table.matches, seats) // seats, seed=order))
+        else:
+            plans.append([seatings(table.versions, table.matches, seed=order)])
     made = [
         [_series(session, season, table, purpose) for _ in of_table]
         for table, of_table in zip(tables, plans, strict=True)
@@ -93,15 +98,6 @@ def add_series(
     if purpose not in UNRATED:
         _count(session, season.id, tables, plans)
     return [[series.id for series in of_table] for of_table in made]
-
-
-def _plans(session: Session, season: Season, table: Table, purpose: Purpose) -> list[list[Seating]]:
-    """Seat the matches of each of a table's series."""
-    order = surroundings(session).entropy(SEED_BYTES)  # decides the order round the table and of the deals
-    seats = len(table.versions)
-    if same_deals(season.game) and (table.paired or purpose not in OF_CHALLENGES) and table.matches >= seats:
-        return rotations(table.versions, whole_turns(table.matches, seats) // seats, seed=order)
-    return [seatings(table.versions, table.matches, seed=order)]
 
 
 def _series(session: Session, season: Season, table: Table, purpose: Purpose) -> Series:

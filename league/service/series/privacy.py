@@ -70,7 +70,6 @@ def is_private(session: Session, match_id: int) -> bool:
 
 
 def may_see(session: Session, viewer: Person | None, match: Match | Row[Any]) -> bool:
-    """Say whether a viewer may see a match."""
     if match.asked is not Asked.PRIVATE:
         return True
     of_series = select(Meeting.contest_id).join(Series, col(Series.meeting_id) == Meeting.id)
@@ -86,6 +85,5 @@ def seen_by_organiser(organiser: Person) -> ColumnElement[bool]:
 
 
 def must_see(session: Session, viewer: Person | None, match: Match | Row[Any]) -> None:
-    """Raise NotFound unless the viewer may see the match."""
     if not may_see(session, viewer, match):
         raise NotFound("match", match.id)

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 import sqlalchemy
-from sqlalchemy import and_, bindparam, case
+from sqlalchemy import ColumnElement, and_, bindparam, case
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
@@ -94,27 +94,20 @@ class PublicVersion:
 def parts_of(session: Session, bot_ids: Sequence[int]) -> dict[int, list[Part]]:
     """Return the seasons of each of these bots, the newest first."""
     parts: dict[int, list[Part]] = {bot_id: [] for bot_id in bot_ids}
-    for row in session.connection().execute(PARTS, {"bots": list(bot_ids)}):
-        parts[row.bot_id].append(Part(*row[1:-1], row.unrated_games > 0 and row.state in ON_LADDER))
-    return parts
-
-
-PARTS = (
-    sqlalchemy.select(
-        col(Entry.bot_id),
-        col(Season.id),
-        col(Season.name),
-        col(Season.state),
-        HAS_RESULTS,
-        col(Entry.division),
-        col(BotVersion.number),
-        col(Season.unrated_games),
+    season = (Entry.bot_id, Season.id, Season.name, Season.state)
+    in_it = (Entry.division, BotVersion.number, Season.unrated_games)
+    statement = (
+        sqlalchemy.select(*map(col, season), HAS_RESULTS, *map(col, in_it))
+        .join_from(Entry, Season, col(Season.id) == Entry.season_id)
+        .join(BotVersion, col(BotVersion.id) == Entry.version_id)
+        .where(col(Entry.bot_id).in_(bot_ids))
+        .order_by(col(Season.id).desc())
     )
-    .join_from(Entry, Season, col(Season.id) == Entry.season_id)
-    .join(BotVersion, col(BotVersion.id) == Entry.version_id)
-    .where(col(Entry.bot_id).in_(bindparam("bots", expanding=True)))
-    .order_by(col(Season.id).desc())
-)
+    rows: Any = session.connection().execute(statement)
+    for row in rows:
+        values = (*row[1:-1], row.unrated_games > 0 and row.state in ON_LADDER)
+        parts[row.bot_id].append(Part(*values))
+    return parts
 
 
 def opponents(session: Session, season_id: int, bot_id: int) -> list[Opponent]:
@@ -157,7 +150,20 @@ def _met(season_id: int) -> Any:
 
 def failures(session: Session, season_id: int, bot_id: int) -> list[Failure]:
     """Return the matches that a bot lost by its own fault, the newest first."""
-    rows = session.connection().execute(FAILURES, {"season": season_id, "bot": bot_id}).all()
+    failed = (
+        sqlalchemy.select(
+            col(Match.id),
+            col(BotVersion.number),
+            *(getattr(Participant, name) for name in ("fault", "fault_command", "fault_elapsed_ms", "fault_why")),
+            *(getattr(Match, name) for name in ("finished_at", *FOR_WITHHOLDING)),
+        )
+        .join_from(Participant, Match, col(Match.id) == Participant.match_id)
+        .join(BotVersion, col(BotVersion.id) == Participant.version_id)
+        .where(*_failed(season_id, bot_id))
+        .order_by(col(Participant.match_id).desc())
+        .limit(MAX_FAULTS)
+    )
+    rows = session.connection().execute(failed).all()
     untold = withheld(session, rows)
     return [
         Failure(match_id, number, fault, command or "", elapsed_ms, "" if match_id in untold else why or "", at)
@@ -165,38 +171,22 @@ def failures(session: Session, season_id: int, bot_id: int) -> list[Failure]:
     ]
 
 
-_FAILED = (
-    col(Participant.bot_id) == bindparam("bot"),
-    col(Participant.fault).is_not(None),
-    col(Match.season_id) == bindparam("season"),
-    PLANNED,
-)
-FAILURES = (
-    sqlalchemy.select(
-        col(Match.id),
-        col(BotVersion.number),
-        *(getattr(Participant, name) for name in ("fault", "fault_command", "fault_elapsed_ms", "fault_why")),
-        *(getattr(Match, name) for name in ("finished_at", *FOR_WITHHOLDING)),
-    )
-    .join_from(Participant, Match, col(Match.id) == Participant.match_id)
-    .join(BotVersion, col(BotVersion.id) == Participant.version_id)
-    .where(*_FAILED)
-    .order_by(col(Participant.match_id).desc())
-    .limit(MAX_FAULTS)
-)
-FAILURE_COUNTS = (
-    select(BotVersion.number, Participant.fault, func.count())
-    .join_from(Participant, Match, col(Match.id) == Participant.match_id)
-    .join(BotVersion, col(BotVersion.id) == Participant.version_id)
-    .where(*_FAILED)
-    .group_by(col(BotVersion.number), col(Participant.fault))
-)
+def _failed(season_id: int, bot_id: int) -> tuple[ColumnElement[bool], ...]:
+    lost = (col(Participant.bot_id) == bot_id, col(Participant.fault).is_not(None))
+    return (*lost, col(Match.season_id) == season_id, PLANNED)
 
 
 def failure_counts(session: Session, season_id: int, bot_id: int) -> dict[tuple[int, Fault], int]:
     """Count a bot's faults by version and cause, over all its matches in the season."""
+    by_version = (
+        select(BotVersion.number, Participant.fault, func.count())
+        .join_from(Participant, Match, col(Match.id) == Participant.match_id)
+        .join(BotVersion, col(BotVersion.id) == Participant.version_id)
+        .where(*_failed(season_id, bot_id))
+        .group_by(col(BotVersion.number), col(Participant.fault))
+    )
     by_fault = {}
-    for number, fault, count in session.exec(FAILURE_COUNTS, params={"season": season_id, "bot": bot_id}):
+    for number, fault, count in session.exec(by_version):
         assert fault is not None, "asked for"
         by_fault[number, Fault(fault)] = count
     return by_fault
@@ -204,36 +194,28 @@ def failure_counts(session: Session, season_id: int, bot_id: int) -> dict[tuple[
 
 def public_versions(session: Session, bot_id: int) -> list[PublicVersion]:
     """Return a bot's versions, the newest first."""
-    return [PublicVersion(*row) for row in session.connection().execute(VERSIONS, {"bot": bot_id})]
+    shown = (getattr(BotVersion, name) for name in PublicVersion.__slots__)  # without the log, often long
+    versions = sqlalchemy.select(*shown).where(col(BotVersion.bot_id) == bot_id)
+    newest = versions.order_by(col(BotVersion.number).desc()).limit(MAX_VERSIONS)
+    return [PublicVersion(*row) for row in session.connection().execute(newest)]
 
 
-VERSIONS = (
-    sqlalchemy.select(*(getattr(BotVersion, name) for name in PublicVersion.__slots__))  # without the log, often long
-    .where(col(BotVersion.bot_id) == bindparam("bot"))
-    .order_by(col(BotVersion.number).desc())
-    .limit(MAX_VERSIONS)
-)
-
-
-def author_bots(session: Session, name: str) -> tuple[str, list[BotInfo]]:
-    """Return an author's name in its own spelling, and the bots that are not retired. Raises NotFound."""
+def author_bots(session: Session, name: str) -> tuple[str, list[BotInfo], list[tuple[int, str]]]:
+    """Return an author's name in its own spelling, the bots that are not retired, and the ids and names of the teams
+    that the author has joined. Raises NotFound.
+    """
     author = user_named(session, name)
     if author is None:
         raise NotFound("author", name)
-    return author.name, infos(session, and_(col(Bot.owner_id) == author.id, col(Bot.retired_at).is_(None)))
+    teams = select(Team.id, Team.name).join(TeamMember, col(TeamMember.team_id) == Team.id)
+    joined = teams.where(TeamMember.user_id == author.id, col(TeamMember.joined_at).is_not(None))
+    bots = infos(session, and_(col(Bot.owner_id) == author.id, col(Bot.retired_at).is_(None)))
+    return author.name, bots, list(session.exec(joined.order_by(Team.name_key)))
 
 
 def team_bots(session: Session, team_id: int) -> list[BotInfo]:
     """Return a team's bots that are not retired."""
     return infos(session, and_(col(Bot.team_id) == team_id, col(Bot.retired_at).is_(None)))
-
-
-def teams_of_author(session: Session, name: str) -> list[tuple[int, str]]:
-    """Return the ids and names of the teams that a person has joined."""
-    teams = select(Team.id, Team.name).join(TeamMember, col(TeamMember.team_id) == Team.id)
-    teams = teams.join(User, col(User.id) == TeamMember.user_id)
-    joined = teams.where(User.name_key == name.lower(), col(TeamMember.joined_at).is_not(None))
-    return list(session.exec(joined.order_by(Team.name_key)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,11 +229,7 @@ class GameCounts:
 
 def game_counts(session: Session, game: str) -> GameCounts:
     """Return the numbers of participants in each game, over all seasons."""
-    return GameCounts(*session.connection().execute(GAME_COUNTS, {"game": game}).one())
-
-
-_ITS_BOTS = sqlalchemy.select(func.count(), func.count(col(Bot.owner_id).distinct())).where(
-    col(Bot.game) == bindparam("game")
-)
-_ITS_VERSIONS = select(func.count()).select_from(BotVersion).join(Bot, col(Bot.id) == BotVersion.bot_id)
-GAME_COUNTS = _ITS_BOTS.add_columns(_ITS_VERSIONS.where(Bot.game == bindparam("game")).scalar_subquery())
+    versions = select(func.count()).select_from(BotVersion).join(Bot, col(Bot.id) == BotVersion.bot_id)
+    bots = sqlalchemy.select(func.count(), func.count(col(Bot.owner_id).distinct())).where(col(Bot.game) == game)
+    counts = bots.add_columns(versions.where(Bot.game == game).scalar_subquery())
+    return GameCounts(*session.connection().execute(counts).one())

@@ -23,14 +23,14 @@ from deadheat.league.pairing.tournament import Placed
 from deadheat.league.ratings import RatingConfig, performances
 from deadheat.league.ratings.table import NORMAL_95
 from deadheat.league.records import contests as records
-from deadheat.league.records import evaluations as evaluation_records
 from deadheat.league.records import from_row
+from deadheat.league.records.contests import Course, EvaluationPairing, EvaluationStanding
 from deadheat.league.records.entries import PanelOpponent
 from deadheat.league.service.contests.life import matches_of, numbered, running
 from deadheat.league.service.duels.counting import duel_of, matchups
 from deadheat.league.service.duels.panels import log_of_scores, played_first, runs
 from deadheat.league.service.evaluations.beginning import due
-from deadheat.league.service.evaluations.playing import Drawn, drawn, meetings, points_of, standings_of, with_players
+from deadheat.league.service.evaluations.playing import drawn, meetings, points_of, standings_of, with_players
 from deadheat.league.service.evaluations.views import bracket_of, seats_of
 from deadheat.league.service.ground import lookups
 from deadheat.league.service.ground.steps import existing
@@ -63,7 +63,6 @@ from deadheat.league.tables import (
     Series,
     Team,
     User,
-    UtcDateTime,
 )
 from deadheat.league.timetable import timetable
 from deadheat.league.words import Outcome
@@ -160,10 +159,22 @@ def _fields(session: Session, rows: Sequence[Any]) -> Iterable[dict[str, Any]]:
         met[meeting.contest_id].append(meeting)
     names = records.Contest.__dataclass_fields__.keys()
     for row in rows:
-        values = {**_NO_DUEL, **_NO_SCORE, **{name: getattr(row, name) for name in names & {*row._fields}}}
+        values: dict[str, Any] = {"versions": field[row.id], **_NO_DUEL, **_NO_SCORE}
+        values |= {name: getattr(row, name) for name in names & {*row._fields}}
         if row.kind not in EVALUATIONS:
-            values |= _of_duel(session, row, met[row.id])
-        yield {**values, "versions": field[row.id]}
+            duels_of, duel = met[row.id], duel_of(row)
+            values |= {name: sum(meeting.score[name] for meeting in duels_of) for name in ("wins", "draws", "losses")}
+            values |= {"planned": sum(meeting.planned for meeting in duels_of), "paired": duel.paired}
+            values["waits"] = _waits(session, row, duels_of)
+            if duel.test is not None:
+                llr = row.result["llr"] if row.kind is ContestKind.PANEL else duels_of[0].score["llr"]
+                values |= {"llr": None if _own_tests(row.kind, len(duels_of)) else llr}
+                values |= {"elo0": duel.test.elo0, "elo1": duel.test.elo1}
+                values["lower"], values["upper"] = duel.test.bounds
+        if row.kind is ContestKind.PANEL:
+            elo = row.result["elo"]
+            values |= {"minimum": row.terms["minimum"]} | ({} if elo is None else _interval(elo, row.result["se"]))
+        yield values
 
 
 FIELDS = (
@@ -179,21 +190,6 @@ FIELDS = (
 )
 
 
-def _of_duel(session: Session, row: Any, met: Sequence[Meeting]) -> dict[str, Any]:
-    values: dict[str, Any] = {"planned": sum(meeting.planned for meeting in met), "waits": _waits(session, row, met)}
-    values |= {name: sum(meeting.score[name] for meeting in met) for name in ("wins", "draws", "losses")}
-    test, values["paired"] = duel_of(row).test, duel_of(row).paired
-    if test is not None:
-        lower, upper = test.bounds
-        llr = row.result["llr"] if row.kind is ContestKind.PANEL else met[0].score["llr"]
-        llr = None if _own_tests(row.kind, len(met)) else llr
-        values |= {"elo0": test.elo0, "elo1": test.elo1, "lower": lower, "upper": upper, "llr": llr}
-    if row.kind is ContestKind.PANEL:
-        elo, se = row.result["elo"], row.result["se"]
-        values |= {"minimum": row.terms["minimum"]} | ({} if elo is None else _interval(elo, se))
-    return values
-
-
 def _own_tests(kind: ContestKind, opponents: int) -> bool:
     """Say whether each opponent has a test of its own."""
     return kind is ContestKind.REQUEST and opponents > 1
@@ -207,7 +203,9 @@ def _waits(session: Session, row: Any, met: Sequence[Meeting]) -> str:
         return "" if first_one else _("Another version of the bot plays the panel first.")
     if row.state is not ContestState.RUNNING or row.kind is not ContestKind.REQUEST:
         return ""
-    theirs = session.exec(OPEN_OF, params={"meetings": [meeting.id for meeting in met]}).first()
+    open_ones = select(Series).where(col(Series.meeting_id).in_([meeting.id for meeting in met]))
+    open_ones = open_ones.where(col(Series.state).in_(UNFINISHED))
+    theirs = session.exec(open_ones.order_by(col(Series.state).desc(), col(Series.queued_at))).first()
     if theirs is not None and theirs.state is JobState.RUNNING:
         return ""
     if stop := stopped(session):
@@ -219,22 +217,15 @@ def _waits(session: Session, row: Any, met: Sequence[Meeting]) -> str:
             number = first.public_id
             return _("It waits until challenge %(number)s is over, which was asked for earlier.", number=number)
         return _("Its next matches are planned in a moment.")
-    place, before = _("It is next in line for a slot."), session.exec(BEFORE, params={"at": theirs.queued_at}).one()
-    if before:
+    asked_for = (Series.state == JobState.QUEUED, Series.precedence == Precedence.ASKED)
+    earlier = select(func.count()).where(*asked_for, Series.queued_at < theirs.queued_at)
+    place = _("It is next in line for a slot.")
+    if before := session.exec(earlier).one():
         place = _("It waits for a slot, behind %(before)s.", before=counted(before, "unrated series", "unrated series"))
     return f"{place} " + _(
         "Rated matches go first, but one slot in %(share)s is kept for unrated ones once they have waited a minute.",
         share=ASKED_SHARE,
     )
-
-
-OPEN_OF = (
-    select(Series)
-    .where(col(Series.meeting_id).in_(bindparam("meetings", expanding=True)), col(Series.state).in_(UNFINISHED))
-    .order_by(col(Series.state).desc(), col(Series.queued_at))
-)
-_ASKED_FOR = (col(Series.state) == JobState.QUEUED, col(Series.precedence) == Precedence.ASKED)
-BEFORE = select(func.count()).where(*_ASKED_FOR, col(Series.queued_at) < bindparam("at", type_=UtcDateTime))
 
 
 def coming(session: Session, season_id: int) -> list[tuple[str, datetime]]:
@@ -253,48 +244,34 @@ def overdue(session: Session, season_id: int) -> datetime | None:
     return None if next_due is None else next_due[0]
 
 
-def courses(
-    session: Session, season_id: int, bot_ids: Collection[int] | None = None
-) -> list[evaluation_records.Course]:
+def courses(session: Session, season_id: int, bot_ids: Collection[int] | None = None) -> list[Course]:
     """Return the places of these bots, or of the first `TOP`, in the newest `COURSE` completed evaluations of a season,
     the best first. Empty if fewer than two are completed.
     """
-    rows = session.exec(DONE, params={"season": season_id}).all()
+    done = select(Contest).where(Contest.season_id == season_id, Contest.state == ContestState.DONE)
+    rows = session.exec(done.order_by(col(Contest.number).desc()).limit(COURSE)).all()
     if len(rows) < 2:
         return []
-    newest = [row.id for row in rows]
-    bot_ids = _first(session, rows) if bot_ids is None else bot_ids
+    if bot_ids is None:  # those of the newest; if it has fewer, bots of earlier evaluations follow
+        first: dict[int, None] = {}
+        for row in rows:
+            best = select(ContestPlayer.bot_id).where(ContestPlayer.contest_id == row.id)
+            first.update(dict.fromkeys(session.exec(best.order_by(col(ContestPlayer.place)).limit(TOP))))
+            if row.kind is not ContestKind.STAGE or len(first) >= TOP:
+                break
+        bot_ids = list(first)[:TOP]
     statement = (
         columns(col(ContestPlayer.bot_id), col(Bot.name), col(Contest.number), col(ContestPlayer.place))
         .join_from(ContestPlayer, Contest, col(Contest.id) == col(ContestPlayer.contest_id))
         .join(Bot, col(Bot.id) == col(ContestPlayer.bot_id))
-        .where(col(Contest.id).in_(newest), col(ContestPlayer.bot_id).in_(bot_ids))
+        .where(col(Contest.id).in_([row.id for row in rows]), col(ContestPlayer.bot_id).in_(bot_ids))
         .order_by(col(Contest.number))
     )
     paths: dict[int, tuple[str, list[tuple[int, int]]]] = {}
     for number, name, evaluation_number, place in session.connection().execute(statement):
         assert place is not None, "the evaluation is done"
         paths.setdefault(number, (name, []))[1].append((evaluation_number, place))
-    return [evaluation_records.Course(bot, paths[bot][0], tuple(paths[bot][1])) for bot in bot_ids if bot in paths]
-
-
-DONE = (
-    select(Contest)
-    .where(Contest.season_id == bindparam("season"), Contest.state == ContestState.DONE)
-    .order_by(col(Contest.number).desc())
-    .limit(COURSE)
-)
-
-
-def _first(session: Session, newest: Sequence[Contest]) -> list[int]:
-    """Return the first `TOP` bots of the newest evaluation; if it has fewer, bots of earlier evaluations follow."""
-    bot_ids: dict[int, None] = {}
-    for row in newest:
-        best = select(ContestPlayer.bot_id).where(ContestPlayer.contest_id == row.id)
-        bot_ids.update(dict.fromkeys(session.exec(best.order_by(col(ContestPlayer.place)).limit(TOP))))
-        if row.kind is not ContestKind.STAGE or len(bot_ids) >= TOP:
-            break
-    return list(bot_ids)[:TOP]
+    return [Course(bot, paths[bot][0], tuple(paths[bot][1])) for bot in bot_ids if bot in paths]
 
 
 # One contest --------------------------------------------------------------------------------------------------------
@@ -329,11 +306,6 @@ Keep = Callable[[Hashable, Hashable, Callable[[], Any]], Any]
 """Returns what the third argument makes, or made earlier for the same key and version."""
 
 
-def made_anew(_key: Hashable, _version: Hashable, make: Callable[[], Any]) -> Any:
-    """Make the value; a `Keep` that keeps nothing."""
-    return make()
-
-
 def contest(
     session: Session,
     contest_id: int,
@@ -341,7 +313,7 @@ def contest(
     *,
     skip: int = 0,
     limit: int | None = None,
-    keep: Keep = made_anew,
+    keep: Keep = lambda _key, _version, make: make(),
 ) -> records.ContestDetail:
     """Return a contest, which the caller may see, with its results: the places after the first `skip`. `versions`: only
     those. `keep` may cache the standings so far. Raises NotFound.
@@ -354,33 +326,27 @@ def contest(
         if row.kind is not ContestKind.PANEL:
             fields |= _difference(fields["versions"], opponents)
         return records.ContestDetail(**fields, standings=[], bracket=[], opponents=opponents)
-    placed = _final(session, row, versions, skip, limit)
-    if placed is None:
-        since = 1 if row.format is EvaluationFormat.ROUND_ROBIN else shown.round
-        version = (since, *session.connection().execute(SO_FAR, {"evaluation": row.id, "since": since}).one())
-        so_far = keep(("standings", row.id), version, lambda: _so_far(session, row, since, keep))
-        there = [standing for standing in so_far if versions is None or standing.player in versions]
-        placed = there[skip:][:limit]
-    seats = seats_of(session, row.id, [standing.player for standing in placed])
-    standings = [_standing(standing, *seats[standing.player]) for standing in placed]
-    return records.ContestDetail(**fields, standings=standings, bracket=bracket_of(session, row), opponents=[])
+    # The round `since` is still being drawn or played; the meetings before it do not change.
+    since = 1 if row.format is EvaluationFormat.ROUND_ROBIN else shown.round
 
+    def so_far() -> list[Placed]:
+        earlier = keep(("met", row.id), since, lambda: meetings(session, row.id, until=since - 1))
+        return standings_of(session, row, [*earlier, *meetings(session, row.id, since)])
 
-def _so_far(session: Session, row: Contest, since: int, keep: Keep) -> list[Placed]:
-    """Compute the standings. The round `since` is still being drawn or played; the meetings before it do not change."""
-    earlier = keep(("met", row.id), since, lambda: meetings(session, row.id, until=since - 1))
-    return standings_of(session, row, [*earlier, *meetings(session, row.id, since)])
-
-
-def _final(
-    session: Session, row: Contest, versions: Collection[int] | None, skip: int, limit: int | None
-) -> list[Placed] | None:
-    """Return the standings as stored at the end of the evaluation, or None if they were not stored."""
     connection, mine = session.connection(), {"evaluation": row.id}
-    if connection.execute(KEPT, mine).first() is None:
-        return None
-    places = PLACES if versions is None else PLACES.where(col(ContestPlayer.version_id).in_(versions))
-    return [Placed(*values) for values in connection.execute(places.offset(skip).limit(limit), mine)]
+    if connection.execute(KEPT, mine).first() is not None:  # they were stored at its end
+        places = PLACES if versions is None else PLACES.where(col(ContestPlayer.version_id).in_(versions))
+        placed = [Placed(*values) for values in connection.execute(places.offset(skip).limit(limit), mine)]
+    else:
+        version = (since, *connection.execute(SO_FAR, {**mine, "since": since}).one())
+        every = keep(("standings", row.id), version, so_far)
+        placed = [each for each in every if versions is None or each.player in versions][skip:][:limit]
+    seats, standings = seats_of(session, row.id, [each.player for each in placed]), []
+    for each in placed:
+        seat, author, gone = seats[each.player]
+        known = {"place": each.place, "seed": each.seed, "author": author, "gone": gone}
+        standings.append(from_row(EvaluationStanding, seat, **known, **{**NO_FIGURES, **each.figures}))
+    return records.ContestDetail(**fields, standings=standings, bracket=bracket_of(session, row), opponents=[])
 
 
 _MINE = col(ContestPlayer.contest_id) == bindparam("evaluation")
@@ -421,7 +387,7 @@ def pairings(
     *,
     skip: int = 0,
     limit: int | None = None,
-) -> tuple[list[evaluation_records.EvaluationPairing], int]:
+) -> tuple[list[EvaluationPairing], int]:
     """Return the pairings of a round, or of all drawn rounds (None), in the order of rounds and boards: those after the
     first `skip`, and the total number. `versions`: only theirs. Raises NotFound.
     """
@@ -434,7 +400,24 @@ def pairings(
     seats = {version: seat.seat for version, seat in seats_of(session, row.id, seated).items()}
     by_now = points_of(session, row.season_id, [meeting for meeting in listed if meeting.points is None])
     matches = matches_of(session, [meeting.id for meeting in listed])
-    return [_pairing(meeting, seats, by_now, matches.get(meeting.id, [])) for meeting in listed], many
+    rows = []
+    for meeting in listed:
+        points = by_now[meeting.id] if meeting.points is None else meeting.points
+        seating = [seats[player] for player in meeting.players]
+        pairing = EvaluationPairing(
+            round=meeting.round,
+            board=meeting.board,
+            first=seating[0],
+            second=seating[1] if len(seating) > 1 else None,
+            first_points=points[0],
+            second_points=points[1] if len(points) > 1 else 0.0,
+            seats=seating,
+            points=[*points],
+            settled=meeting.points is not None,
+            match_ids=matches.get(meeting.id, []),
+        )
+        rows.append(pairing)
+    return rows, many
 
 
 NO_LIMIT = 2**31 - 1
@@ -454,43 +437,6 @@ def _shown(of_round: bool, of_versions: bool) -> tuple[Any, Any]:
     return with_players(col(Meeting.id).in_(page)), select(func.count()).select_from(Meeting).where(*which)
 
 
-def _standing(
-    placed: Placed, seat: evaluation_records.EvaluationSeat, author: str, gone: bool
-) -> evaluation_records.EvaluationStanding:
-    return evaluation_records.EvaluationStanding(
-        place=placed.place,
-        seed=placed.seed,
-        bot_id=seat.bot_id,
-        bot=seat.bot,
-        author=author,
-        version=seat.version,
-        version_id=seat.version_id,
-        gone=gone,
-        **{**NO_FIGURES, **placed.figures},
-    )
-
-
-def _pairing(
-    row: Drawn,
-    seats: dict[int, evaluation_records.EvaluationSeat],
-    by_now: dict[int, tuple[float, ...]],
-    match_ids: list[int],
-) -> evaluation_records.EvaluationPairing:
-    points = by_now[row.id] if row.points is None else row.points
-    return evaluation_records.EvaluationPairing(
-        round=row.round,
-        board=row.board,
-        first=seats[row.players[0]],
-        second=seats[row.players[1]] if len(row.players) > 1 else None,
-        first_points=points[0],
-        second_points=points[1] if len(points) > 1 else 0.0,
-        seats=[seats[player] for player in row.players],
-        points=[*points],
-        settled=row.points is not None,
-        match_ids=match_ids,
-    )
-
-
 def opponents_of(
     session: Session, contest_ids: Sequence[int], versions: Iterable[records.ContestVersion]
 ) -> dict[int, list[PanelOpponent]]:
@@ -498,7 +444,14 @@ def opponents_of(
     duels = matchups(session, col(Contest.id).in_(contest_ids))
     ids = [matchup.meeting.id for matchup in duels]
     of = {version.version_id: version for version in versions}
-    faults = {(duel, version): count for duel, version, count in session.exec(FAULTS, params={"duels": ids})}
+    failed: Any = (
+        select(Series.meeting_id, Participant.version_id, func.count())
+        .join(Match, col(Match.series_id) == Series.id)
+        .join(Participant, col(Participant.match_id) == Match.id)
+        .where(col(Series.meeting_id).in_(ids), col(Participant.fault).is_not(None))
+        .group_by(col(Series.meeting_id), col(Participant.version_id))
+    )
+    faults = {(duel, version): count for duel, version, count in session.exec(failed)}
     matches = matches_of(session, ids)
     among = Counter(matchup.contest.id for matchup in duels)
     opponents: dict[int, list[PanelOpponent]] = defaultdict(list)
@@ -519,13 +472,3 @@ def opponents_of(
         )
         opponents[matchup.contest.id].append(opponent)
     return opponents
-
-
-_DUELS: Any = bindparam("duels", expanding=True)
-FAULTS: Any = (
-    select(Series.meeting_id, Participant.version_id, func.count())
-    .join(Match, col(Match.series_id) == Series.id)
-    .join(Participant, col(Participant.match_id) == Match.id)
-    .where(col(Series.meeting_id).in_(_DUELS), col(Participant.fault).is_not(None))
-    .group_by(col(Series.meeting_id), col(Participant.version_id))
-)

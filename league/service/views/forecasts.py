@@ -97,8 +97,7 @@ def forecast(session: Session, season: Season, bots: int | None = None) -> Forec
     finals = [] if season.finals_done_at or field < 2 else _finals(season, fields)
     done_at = _finals_done(session, season, machines, finals)
     panel = len(season.panel or ())
-    sentences = [*_shortcomings(session, season, field), *warnings(coming, until)]
-    sentences += _overruns(season, ladder_done, done_at, until)
+    late = _late(season, ladder_done, done_at, until)
     matches = [matches_of_each(season, line.matches) for line in timetable(season.evaluations)]
     return Forecast(
         season_id=season.id,
@@ -117,7 +116,7 @@ def forecast(session: Session, season: Season, bots: int | None = None) -> Forec
         evaluations=coming,
         finals_matches=sum(work.all_matches for works in finals for work in works),
         finals_done_at=done_at,
-        warnings=sentences,
+        warnings=[*_unknowns(session, season, field), *warnings(coming, until), *late],
     )
 
 
@@ -251,7 +250,7 @@ def _count(session: Session, season: Season, purpose: Purpose, *states: MatchSta
 # What is wrong ------------------------------------------------------------------------------------------------------
 
 
-def _shortcomings(session: Session, season: Season, field: int) -> Iterator[str]:
+def _unknowns(session: Session, season: Season, field: int) -> Iterator[str]:
     if not season.state.goes_on or not (season.evaluations or season.finals is not FinalsFormat.NONE):
         return
     if not judging_slots(session):
@@ -268,9 +267,7 @@ def _shortcomings(session: Session, season: Season, field: int) -> Iterator[str]
         ) % {"n": others}
 
 
-def _overruns(
-    season: Season, ladder: datetime | None, finals: datetime | None, until: datetime | None
-) -> Iterator[str]:
+def _late(season: Season, ladder: datetime | None, finals: datetime | None, until: datetime | None) -> Iterator[str]:
     if ladder is not None and until is not None and ladder > until:
         yield _("The ladder will take until %(at)s, and is cut off at %(until)s.", at=stamp(ladder), until=stamp(until))
     if finals is not None and season.closes_at is not None and finals > season.closes_at:
@@ -323,7 +320,10 @@ def waiting(session: Session, season_id: int, bot_id: int, version: int | None =
         expected = "" if stop and seconds is None else _expected(seconds, bool(played))
         sentence = " ".join(filter(None, (_place(_matches(playing), _matches(waits), before), expected, stop)))
         return Waiting(_matches(playing), _matches(waits), before, seconds, over=False, sentence=sentence)
-    at_panel = _is_at_panel(session, season_id, bot_id, version)
+    panel = RUNNING.join(BotVersion, col(BotVersion.id) == Contest.candidate_id).where(BotVersion.bot_id == bot_id)
+    if version is not None:
+        panel = panel.where(BotVersion.number == version)
+    at_panel = session.exec(panel.limit(1), params={"season_id": season_id}).first() is not None
     why_not = "" if at_panel else _no_more(season, entry, version)
     coming = gettext(season.state.holds or AT_PANEL) if at_panel else _undrawn(season, before)
     return Waiting(0, 0, before, None, why_not != "", why_not or coming)
@@ -436,16 +436,3 @@ def _undrawn(season: Season, before: int) -> str:
     if season.state not in ENTERABLE:
         return _("It has no matches at present.")
     return _("It has no matches at present; more follow when a bot or a version arrives.")
-
-
-def _is_at_panel(session: Session, season_id: int, bot_id: int, version: int | None) -> bool:
-    """Say whether a version of the bot, or the one with that number, has not finished a season's panel yet."""
-    at_panel = OF_PANEL if version is None else OF_PANEL.where(BotVersion.number == version)
-    return session.exec(at_panel, params={"season_id": season_id, "bot": bot_id}).first() is not None
-
-
-OF_PANEL = (
-    RUNNING.join(BotVersion, col(BotVersion.id) == Contest.candidate_id)
-    .where(BotVersion.bot_id == bindparam("bot"))
-    .limit(1)
-)

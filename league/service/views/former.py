@@ -6,8 +6,8 @@ from sqlmodel import Session, col, func, select
 
 from deadheat.league.records import contests as records
 from deadheat.league.records import from_row
+from deadheat.league.records.contests import Evaluation, EvaluationDetail, EvaluationPairing
 from deadheat.league.records.entries import AskedChallenge, Challenge, PanelResult
-from deadheat.league.records.evaluations import Evaluation, EvaluationDetail, EvaluationPairing
 from deadheat.league.service.bots.bots import own_bot
 from deadheat.league.service.evaluations.beginning import existing_evaluation
 from deadheat.league.service.ground.lookups import existing_entry
@@ -55,12 +55,11 @@ def challenges(session: Session, asker: Person, season_id: int, bot_id: int, lim
     if not asker.organises:
         own_bot(session, asker, bot_id)
     existing_entry(session, season_id, bot_id)
-    return [_at_gate(row) for row in at_gate(session, season_id, bot_id, limit, running=True)]
-
-
-def _at_gate(row: records.Contest) -> Challenge:
-    candidate, incumbent = (version.version for version in row.versions)
-    return from_row(Challenge, row, id=row.known_as, candidate=candidate, incumbent=incumbent, **_duel_of(row))
+    return [
+        from_row(Challenge, row, id=row.known_as, candidate=own.version, incumbent=other.version, **_duel_of(row))
+        for row in at_gate(session, season_id, bot_id, limit, running=True)
+        for own, other in (row.versions,)
+    ]
 
 
 def _duel_of(row: records.Contest) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 import sqlalchemy
-from sqlalchemy import BindParameter, ColumnElement, Integer, Row, Select, bindparam, exists, or_, text
+from sqlalchemy import BindParameter, ColumnElement, Integer, Select, bindparam, exists, or_, text
 from sqlalchemy import select as columns
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
@@ -35,7 +35,7 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import owned_by
 from deadheat.league.service.series.deals import dice_in_use, withheld
 from deadheat.league.service.series.privacy import SHOWN, may_see, must_see
-from deadheat.league.service.views.uncounted import Bearing, bearings, why_not_played
+from deadheat.league.service.views.uncounted import uncounted, why_not_played
 from deadheat.league.states import OF_CHALLENGES, MatchState
 from deadheat.league.tables import (
     Attempt,
@@ -89,7 +89,11 @@ def matches(
     state = MatchState.DONE if late in (Whose.BOT, Whose.HOST) else state
     by_end = finished_since is not None or state is MatchState.DONE
     if before is not None and by_end:
-        given["end"] = _end(session, before, contest_id)
+        ended = select(Match.finished_at).where(Match.id == before)
+        ended = ended.where(SHOWN if contest_id is None else col(Match.series_id).in_(_of_contest(contest_id)))
+        given["end"] = session.exec(ended).first()
+        if given["end"] is None:
+            raise BadCursor
     return _views(session, session.exec(_listed(frozenset(given), state, late), params={**given, "most": limit}).all())
 
 
@@ -99,12 +103,32 @@ def matches_by_id(session: Session, match_ids: Collection[int]) -> dict[int, Mat
     return {match.id: match for match in _views(session, rows)}
 
 
-def _views(session: Session, rows: Sequence[Any]) -> list[MatchInfo]:
-    """Return these matches with their seats and bearings. `rows`: of `PLAYED`."""
-    untold = withheld(session, rows)
-    seats = _seats(session, [row.id for row in rows], untold)
-    known = bearings(session, rows)
-    return [_view(row, seats[row.id], known[row.id], row.id not in untold) for row in rows]
+def _views(session: Session, rows: Sequence[Any], *, whole: bool = False) -> list[MatchInfo]:
+    """Return these matches, which are rows of `PLAYED`. The reason for a fault may reveal a bid, so those whose dice
+    are withheld lack it, unless they are wanted as a `whole`.
+    """
+    untold = set() if whole else withheld(session, rows)
+    seats: dict[int, tuple[SeatView, ...]] = {row.id: () for row in rows}
+    for seat in seated(session, list(seats)):
+        fault = None
+        if seat.fault is not None:
+            why = "" if seat.match_id in untold else seat.fault_why or ""
+            fault = FaultView(seat.fault, seat.fault_command or "", seat.fault_elapsed_ms, why)
+        seats[seat.match_id] += (from_row(SeatView, seat, version=seat.number, fault=fault),)
+    reasons = uncounted(session, rows)
+    return [
+        from_row(
+            MatchInfo,
+            row,
+            seed=row.seed.hex() if told_all and row.state is MatchState.DONE else None,
+            transcript_sha256=row.transcript_sha256 if told_all else None,
+            comeback=row.comeback if told_all else None,
+            seats=seats[row.id],
+            uncounted=reasons[row.id],
+        )
+        for row in rows
+        for told_all in (row.id not in untold,)
+    ]
 
 
 @lru_cache(maxsize=64)
@@ -208,33 +232,16 @@ def _of_contest(contest_id: Any) -> Any:
     return of_it.where(Meeting.contest_id == contest_id)
 
 
-def _end(session: Session, match_id: int, contest_id: int | None) -> datetime:
-    """Return the end of the match after which a list continues. A private match is unknown to all lists but that of its
-    contest. Raises BadCursor.
-    """
-    ended = select(Match.finished_at).where(Match.id == match_id)
-    if contest_id is None:
-        ended = ended.where(SHOWN)
-    else:
-        ended = ended.where(col(Match.series_id).in_(_of_contest(contest_id)))
-    end = session.exec(ended).first()
-    if end is None:
-        raise BadCursor
-    return end
-
-
 def first_match(session: Session, version_id: int, season_id: int) -> int | None:
     """Return the first finished match of a version on a season's ladder, in its evaluations or finals."""
-    return session.exec(FIRST, params={"version": version_id, "season": season_id}).one()
-
-
-FIRST = (
-    select(func.min(Participant.match_id))
-    .join(Match, col(Match.id) == Participant.match_id)
-    .join(Series, col(Series.id) == Match.series_id)
-    .where(Participant.version_id == bindparam("version"), Match.season_id == bindparam("season"))
-    .where(Match.state == MatchState.DONE, col(Series.purpose).not_in(OF_CHALLENGES))
-)
+    first = (
+        select(func.min(Participant.match_id))
+        .join(Match, col(Match.id) == Participant.match_id)
+        .join(Series, col(Series.id) == Match.series_id)
+        .where(Participant.version_id == version_id, Match.season_id == season_id)
+        .where(Match.state == MatchState.DONE, col(Series.purpose).not_in(OF_CHALLENGES))
+    )
+    return session.exec(first).one()
 
 
 def match_detail(session: Session, match_id: int, viewer: Person | None = None, *, whole: bool = False) -> MatchDetail:
@@ -245,17 +252,25 @@ def match_detail(session: Session, match_id: int, viewer: Person | None = None, 
     if row is None:
         raise NotFound("match", match_id)
     must_see(session, viewer, row)
-    attempts = _attempts_at(session, match_id, row.series_id)
+    ledger = session.exec(LEDGER, params={"match": match_id, "series": row.series_id}).all()
+    machines = machine_numbers(session, {attempt.worker for attempt in ledger})
+    attempts = tuple(
+        from_row(
+            AttemptView,
+            attempt,
+            machine=machines.get(attempt.worker),
+            detail=told(attempt.cause, attempt.detail),
+            seat=attempt.evidence.get("seat"),
+            evidence=told_evidence(attempt.evidence),
+        )
+        for attempt in ledger
+    )
     latencies = tuple(
         from_row(LatencyView, t, mean_ns=t.total_ns // max(t.prompts, 1))
         for t in session.exec(LATENCIES, params={"id": match_id})
     )
-    bearing = bearings(session, [row])[row.id]
-    not_played = ""
-    if row.state is MatchState.ABANDONED:
-        not_played = why_not_played([(attempt.cause, attempt.detail) for attempt in attempts], bearing.rejudged_id)
-    untold = set() if whole else withheld(session, [row])
-    view = _view(row, _seats(session, [row.id], untold)[row.id], bearing, not untold)
+    not_played = why_not_played(session, match_id, attempts) if row.state is MatchState.ABANDONED else ""
+    (view,) = _views(session, [row], whole=whole)
     return from_row(MatchDetail, view, not_played=not_played, attempts=attempts, latencies=latencies)
 
 
@@ -274,23 +289,6 @@ LATENCIES = (
 )
 
 
-def _attempts_at(session: Session, match_id: int, series_id: int) -> tuple[AttemptView, ...]:
-    """Return a match's own attempts, and failures of its series as a whole."""
-    rows = session.exec(LEDGER, params={"match": match_id, "series": series_id}).all()
-    machines = machine_numbers(session, {row.worker for row in rows})
-    return tuple(
-        from_row(
-            AttemptView,
-            row,
-            machine=machines.get(row.worker),
-            detail=told(row.cause, row.detail),
-            seat=row.evidence.get("seat"),
-            evidence=told_evidence(row.evidence),
-        )
-        for row in rows
-    )
-
-
 LEDGER = (
     select(Attempt)
     .where(
@@ -300,6 +298,7 @@ LEDGER = (
     .order_by(col(Attempt.id))
     .limit(MOST_ATTEMPTS)
 )
+"""A match's own attempts, and failures of its series as a whole."""
 
 
 def transcript_of(session: Session, match_id: int, viewer: Person | None = None) -> str:
@@ -367,30 +366,6 @@ SEATED = (
     .where(col(Participant.match_id).in_(bindparam("ids", expanding=True)))
     .order_by(col(Participant.match_id), col(Participant.seat))
 )
-
-
-def _seats(session: Session, match_ids: Sequence[int], untold: set[int]) -> dict[int, tuple[SeatView, ...]]:
-    """Return the seats by match. The reason for a fault may reveal a bid, so `untold` matches lack it."""
-    seats: dict[int, tuple[SeatView, ...]] = dict.fromkeys(match_ids, ())
-    for row in seated(session, match_ids):
-        fault = None
-        if row.fault is not None:
-            why = "" if row.match_id in untold else row.fault_why or ""
-            fault = FaultView(row.fault, row.fault_command or "", row.fault_elapsed_ms, why)
-        seats[row.match_id] += (from_row(SeatView, row, version=row.number, fault=fault),)
-    return seats
-
-
-def _view(row: Row[Any], seats: tuple[SeatView, ...], bearing: Bearing, may_show: bool) -> MatchInfo:
-    return from_row(
-        MatchInfo,
-        row,
-        seed=row.seed.hex() if may_show and row.state is MatchState.DONE else None,
-        transcript_sha256=row.transcript_sha256 if may_show else None,
-        comeback=row.comeback if may_show else None,
-        seats=seats,
-        uncounted=bearing.uncounted,
-    )
 
 
 WINDOW = 200

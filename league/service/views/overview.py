@@ -5,12 +5,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from fractions import Fraction
-from functools import cache
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-import sqlalchemy
-from sqlalchemy import ColumnElement, Integer, bindparam
+from sqlalchemy import ColumnElement, tuple_
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, select
 
@@ -19,6 +17,7 @@ from deadheat.league.records import from_row
 from deadheat.league.records.matches import Match as MatchInfo
 from deadheat.league.records.rulings import Announcement
 from deadheat.league.service.bots.bots import active
+from deadheat.league.service.ground.lookups import newest_first
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.service.jobs.exhibitions import playable
 from deadheat.league.service.people.notices import announcements
@@ -60,30 +59,22 @@ class Leader:
 def leaders(session: Session, season_ids: Sequence[int]) -> dict[int, Leader]:
     """Return each ranked season's leader, in the highest division, and how many others share the place."""
     newest = _last_seconds(session, season_ids)
-    statement = FIRST.where(_at(newest))
+    seen = (RatingPoint.season_id, Entry.division, Bot.id, Bot.name, User.name, RatingPoint.elo)
+    statement = (
+        columns(*map(col, seen))
+        .join_from(RatingPoint, Bot, col(Bot.id) == col(RatingPoint.bot_id))
+        .join(User, col(User.id) == Bot.owner_id)
+        .join(Entry, (col(Entry.bot_id) == Bot.id) & (col(Entry.season_id) == RatingPoint.season_id))
+        .where(col(RatingPoint.rank) == 1, _at(newest))
+        .order_by(col(Entry.division), col(RatingPoint.elo).desc(), col(Bot.id))
+    )
     leading: dict[int, list[Leader]] = {}
+    rows: Iterable[Any] = session.connection().execute(statement) if newest else ()
     highest: dict[int, int] = {}
-    for row in session.connection().execute(statement) if newest else ():
+    for row in rows:
         if highest.setdefault(row.season_id, row.division) == row.division:
             leading.setdefault(row.season_id, []).append(Leader(*row[2:]))
     return {season_id: replace(shared[0], others=len(shared) - 1) for season_id, shared in leading.items()}
-
-
-FIRST = (
-    sqlalchemy.select(
-        col(RatingPoint.season_id),
-        col(Entry.division),
-        col(Bot.id),
-        col(Bot.name),
-        col(User.name),
-        col(RatingPoint.elo),
-    )
-    .join_from(RatingPoint, Bot, col(Bot.id) == col(RatingPoint.bot_id))
-    .join(User, col(User.id) == Bot.owner_id)
-    .join(Entry, (col(Entry.bot_id) == Bot.id) & (col(Entry.season_id) == RatingPoint.season_id))
-    .where(col(RatingPoint.rank) == 1)
-    .order_by(col(Entry.division), col(RatingPoint.elo).desc(), col(Bot.id))
-)
 
 
 def margin(match: MatchInfo) -> float:
@@ -132,15 +123,10 @@ def highlights(session: Session, season_id: int | None = None) -> dict[str, Matc
     return found
 
 
-def _decided_by_fault(match: MatchInfo) -> float:
-    faults = sum(seat.fault is not None for seat in match.seats)
-    return 1.0 if 0 < faults < len(match.seats) else -math.inf
-
-
 INTERESTS: dict[str, Callable[[MatchInfo], float]] = {
     "closest": lambda match: -apart if (apart := margin(match)) < CLOSE else -math.inf,
     "comeback": lambda match: match.comeback or -math.inf,
-    "fault": _decided_by_fault,
+    "fault": lambda match: 1.0 if {seat.fault is None for seat in match.seats} == {True, False} else -math.inf,
 }
 """How much a match is of each kind; infinitely little: it is not. Of equals, the newest is chosen."""
 
@@ -153,29 +139,22 @@ WEEK = timedelta(days=7)
 
 def _watchable(session: Session, season_id: int | None = None, *, rated: bool = False) -> list[MatchInfo]:
     """Return the newest matches that count, or belong to an evaluation unless only `rated` ones are wanted, and whose
-    moves everybody may see. At gates and in challenges, one author may own both sides.
-    """
-    given = {"most": LOOKED_AT} if season_id is None else {"most": LOOKED_AT, "season": season_id}
-    newest = session.exec(_to_watch(rated, season_id is not None), params=given).all()
-    known = matches_by_id(session, newest)
-    shown = (known[each] for each in newest if known[each].transcript_sha256 is not None)
-    return [each for each in shown if each.uncounted is None or each.uncounted.cause is Uncounting.EVALUATION]
-
-
-@cache
-def _to_watch(rated: bool, of_season: bool) -> Any:
-    """Return the statement for the newest matches that everybody may watch, without those of challenges, gates and
-    panels: 200 of these alone would leave nothing to choose from.
+    moves everybody may see. Those of challenges, gates and panels, where one author may own both sides, are left out by
+    the statement: 200 of these alone would leave nothing to choose from.
     """
     statement = select(Match.id).join(Series, col(Series.id) == Match.series_id)
     statement = statement.where(Match.state == MatchState.DONE, PLANNED, col(Series.purpose).not_in(OF_CHALLENGES))
     statement = statement.where(col(Match.transcript_sha256).is_not(None), col(Match.season_id).not_in(SILENT))
     if rated:
         statement = statement.where(col(Match.rated).is_(True))
-    if of_season:
-        statement = statement.where(Match.season_id == bindparam("season"))
+    if season_id is not None:
+        statement = statement.where(Match.season_id == season_id)
     ended = col(Match.finished_at)
-    return statement.where(ended.is_not(None)).order_by(ended.desc(), col(Match.id).desc()).limit(bindparam("most"))
+    statement = statement.where(ended.is_not(None)).order_by(ended.desc(), col(Match.id).desc())
+    newest = session.exec(statement.limit(LOOKED_AT)).all()
+    known = matches_by_id(session, newest)
+    shown = (known[each] for each in newest if known[each].transcript_sha256 is not None)
+    return [each for each in shown if each.uncounted is None or each.uncounted.cause is Uncounting.EVALUATION]
 
 
 def _places(session: Session, bots: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
@@ -196,8 +175,8 @@ def _last_seconds(session: Session, season_ids: Sequence[int]) -> dict[int, int]
     return {season_id: second for season_id, second in rows if second is not None}
 
 
-def _at(seconds: Mapping[int, int]) -> sqlalchemy.ColumnElement[bool]:
-    return sqlalchemy.tuple_(col(RatingPoint.season_id), col(RatingPoint.second)).in_(list(seconds.items()))
+def _at(seconds: Mapping[int, int]) -> ColumnElement[bool]:
+    return tuple_(col(RatingPoint.season_id), col(RatingPoint.second)).in_(list(seconds.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +215,13 @@ class RunningSeries:
 
 def running_series(session: Session, limit: int) -> list[RunningSeries]:
     """List running series, the latest first."""
-    running = session.exec(RUNNING, params={"most": limit}).all()
+    latest = (
+        select(Series, Season)
+        .join(Season, col(Season.id) == Series.season_id)
+        .where(Series.state == JobState.RUNNING, shown_series())
+        .order_by(col(Series.started_at).desc(), col(Series.id).desc())
+    )
+    running = session.exec(latest.limit(limit)).all()
     if not running:
         return []
     of_these = col(Match.series_id).in_([series.id for series, _ in running])
@@ -275,15 +260,6 @@ def told_apart(playing: Sequence[tuple[int, str, str]]) -> tuple[tuple[int, str]
     return tuple((bot, f"{author}/{name}" if len(ids[name]) > 1 else name) for bot, name, author in playing)
 
 
-RUNNING = (
-    select(Series, Season)
-    .join(Season, col(Season.id) == Series.season_id)
-    .where(Series.state == JobState.RUNNING, shown_series())
-    .order_by(col(Series.started_at).desc(), col(Series.id).desc())
-    .limit(bindparam("most", type_=Integer))
-)
-
-
 @dataclass(frozen=True, slots=True)
 class ReadyBot:
     """A bot that can play, with its newest ready version, and its rating in its newest season, if any."""
@@ -306,7 +282,7 @@ def ready_bots(session: Session, game: str, limit: int) -> list[ReadyBot]:
         .scalar_subquery()
     )
     statement = (
-        sqlalchemy.select(col(Bot.id), col(Bot.name), col(User.name), newest, rated)
+        columns(col(Bot.id), col(Bot.name), col(User.name), newest, rated)
         .join_from(BotVersion, Bot, col(Bot.id) == col(BotVersion.bot_id))
         .join(User, col(User.id) == col(Bot.owner_id))
         .where(col(Bot.game) == game, col(Bot.plays_people).is_(True), active(), *playable())
@@ -321,26 +297,18 @@ def newest_versions(
     session: Session, limit: int, *, game: str | None = None, before: int | None = None
 ) -> list[NewVersion]:
     """Return the newest uploads of a game, or of all games (None), with an id below `before`."""
-    statement = _newest(game is not None, before is not None)
-    rows = session.connection().execute(statement, {"game": game, "before": before, "most": limit})
-    return [NewVersion(*row) for row in rows]
-
-
-@cache
-def _newest(of_game: bool, older: bool) -> Any:
     of_bot = (col(Bot.id), col(Bot.name), col(User.name), col(Team.name), col(Bot.game))
     of_version = ("id", "number", "state", "language", "size_bytes", "created_at")
     statement = (
-        sqlalchemy.select(*of_bot, *(getattr(BotVersion, name) for name in of_version))
+        columns(*of_bot, *(getattr(BotVersion, name) for name in of_version))
         .join_from(BotVersion, Bot, col(Bot.id) == col(BotVersion.bot_id))
         .join(User, col(User.id) == col(Bot.owner_id))
         .join(Team, col(Team.id) == col(Bot.team_id), isouter=True)
-        .order_by(col(BotVersion.id).desc())
-        .limit(bindparam("most", type_=Integer))
     )
-    if of_game:
-        statement = statement.where(col(Bot.game) == bindparam("game"))
-    return statement.where(col(BotVersion.id) < bindparam("before")) if older else statement
+    if game is not None:
+        statement = statement.where(col(Bot.game) == game)
+    rows = session.connection().execute(newest_first(statement, BotVersion.id, before, limit))
+    return [NewVersion(*row) for row in rows]
 
 
 # Feeds of the public events of a season, a bot or a game: announcements, a season's states, published standings, and
@@ -387,13 +355,9 @@ class Feed:
 def season_feed(session: Session, season_id: int) -> Feed:
     """Return a season's feed. Raises NotFound."""
     season = existing(session, Season, season_id)
-    entered = select(Entry.bot_id).where(Entry.season_id == season_id)
-    items = [
-        *_announced(session, announcements(session, season_id, MOST_ITEMS)),
-        *_steps(session, {season_id: season.name}),
-        *_versions(session, col(Bot.id).in_(entered)),
-    ]
-    return _feed(session, season.name, f"/seasons/{season_id}", season.created_at, items)
+    entered = col(Bot.id).in_(select(Entry.bot_id).where(Entry.season_id == season_id))
+    news, about = announcements(session, season_id, MOST_ITEMS), (season.name, f"/seasons/{season_id}")
+    return _feed(session, *about, season.created_at, {season_id: season.name}, entered, news)
 
 
 def bot_feed(session: Session, bot_id: int) -> Feed:
@@ -401,8 +365,8 @@ def bot_feed(session: Session, bot_id: int) -> Feed:
     bot = existing(session, Bot, bot_id)
     seasons = select(Season.id, Season.name).join(Entry, col(Entry.season_id) == Season.id)
     seasons = seasons.where(Entry.bot_id == bot_id).order_by(col(Season.id).desc()).limit(MOST_SEASONS)
-    items = [*_steps(session, dict(session.exec(seasons).all())), *_versions(session, col(Bot.id) == bot_id)]
-    return _feed(session, bot.name, f"/bots/{bot_id}", bot.created_at, items)
+    names = dict(session.exec(seasons).all())
+    return _feed(session, bot.name, f"/bots/{bot_id}", bot.created_at, names, col(Bot.id) == bot_id)
 
 
 def game_feed(session: Session, game: str, title: str, begins_at: datetime) -> Feed:
@@ -410,66 +374,45 @@ def game_feed(session: Session, game: str, title: str, begins_at: datetime) -> F
     seasons = select(Season.id, Season.name).where(Season.game == game)
     names = dict(session.exec(seasons.order_by(col(Season.id).desc()).limit(MOST_SEASONS)).all())
     news = [entry for entry in announcements(session) if entry.season_id is None or entry.season_id in names]
-    items = [*_announced(session, news), *_steps(session, names), *_versions(session, col(Bot.game) == game)]
-    return _feed(session, title, f"/games/{game}", begins_at, items)
+    return _feed(session, title, f"/games/{game}", begins_at, names, col(Bot.game) == game, news)
 
 
-def _feed(session: Session, title: str, path: str, began_at: datetime, items: Sequence[Item]) -> Feed:
-    newest = sorted(items, key=lambda item: (item.at, item.id), reverse=True)[:MOST_ITEMS]
-    return Feed(_id(session, path), title, path, newest[0].at if newest else began_at, newest)
-
-
-def _announced(session: Session, rows: Sequence[Announcement]) -> list[Item]:
-    return [
-        Item(
-            _id(session, f"/announcements/{row.id}"),
-            row.title,
-            row.text,
-            "/" if row.season_id is None else f"/seasons/{row.season_id}",
-            row.at,
-        )
-        for row in rows
-    ]
-
-
-def _steps(session: Session, names: dict[int, str]) -> list[Item]:
-    """Return the items about the changes of seasons' states, and about published standings."""
+def _feed(
+    session: Session,
+    title: str,
+    path: str,
+    began_at: datetime,
+    names: Mapping[int, str],
+    bots: ColumnElement[bool],
+    news: Iterable[Announcement] = (),
+) -> Feed:
+    """Return the feed of these announcements, of the states and published standings of the seasons with these `names`,
+    and of the versions of `bots` that became ready.
+    """
+    first = session.exec(select(AuditRecord.sha256).order_by(col(AuditRecord.id)).limit(1)).first()
+    league = uuid5(NAMESPACE_URL, f"urn:deadheat:league:{first or ''}")
+    items = []
+    for row in news:
+        about = "/" if row.season_id is None else f"/seasons/{row.season_id}"
+        items.append(Item(uuid5(league, f"/announcements/{row.id}"), row.title, row.text, about, row.at))
     subjects = {f"season/{season_id}": season_id for season_id in names}
     steps = (col(AuditRecord.subject).in_(list(subjects)), col(AuditRecord.action).in_(list(STEPS)))
-    records = select(AuditRecord).where(*steps).order_by(col(AuditRecord.id).desc()).limit(MOST_ITEMS)
-    items = []
-    for row in session.exec(records):
-        season_id = subjects[row.subject]
-        title = STEPS[row.action].format(season=names[season_id])
-        at = datetime.fromisoformat(row.at)
-        items.append(Item(_id(session, f"/audit/{row.id}"), title, f"{title}.", f"/seasons/{season_id}", at))
-    return items
-
-
-def _versions(session: Session, which: ColumnElement[bool]) -> list[Item]:
-    """Return the items about versions that became ready, of bots that meet the condition."""
+    for step in session.exec(select(AuditRecord).where(*steps).order_by(col(AuditRecord.id).desc()).limit(MOST_ITEMS)):
+        about, at = f"/seasons/{subjects[step.subject]}", datetime.fromisoformat(step.at)
+        words = STEPS[step.action].format(season=names[subjects[step.subject]])
+        items.append(Item(uuid5(league, f"/audit/{step.id}"), words, f"{words}.", about, at))
     shown = (BotVersion.id, BotVersion.number, BotVersion.language, BotVersion.built_at, Bot.id, Bot.name, User.name)
-    statement = (
+    ready = (
         columns(*map(col, shown))
         .join_from(BotVersion, Bot, col(Bot.id) == col(BotVersion.bot_id))
         .join(User, col(User.id) == col(Bot.owner_id))
-        .where(col(BotVersion.state) == VersionState.READY, col(BotVersion.built_at).is_not(None), which)
+        .where(col(BotVersion.state) == VersionState.READY, col(BotVersion.built_at).is_not(None), bots)
         .order_by(col(BotVersion.id).desc())
         .limit(MOST_ITEMS)
     )
-    rows: Iterable[Any] = session.connection().execute(statement)
-    items = []
+    rows: Iterable[Any] = session.connection().execute(ready)
     for version_id, number, language, built_at, bot_id, bot, author in rows:
-        title = f"Version {number} of {author}/{bot} is ready"
-        items.append(
-            Item(_id(session, f"/versions/{version_id}"), title, f"Written in {language}.", f"/bots/{bot_id}", built_at)
-        )
-    return items
-
-
-def _id(session: Session, name: str) -> UUID:
-    league = session.info.get("league of feeds")
-    if league is None:
-        first = session.exec(select(AuditRecord.sha256).order_by(col(AuditRecord.id)).limit(1)).first()
-        league = session.info["league of feeds"] = uuid5(NAMESPACE_URL, f"urn:deadheat:league:{first or ''}")
-    return uuid5(league, name)
+        words, about = f"Version {number} of {author}/{bot} is ready", f"/bots/{bot_id}"
+        items.append(Item(uuid5(league, f"/versions/{version_id}"), words, f"Written in {language}.", about, built_at))
+    newest = sorted(items, key=lambda item: (item.at, item.id), reverse=True)[:MOST_ITEMS]
+    return Feed(uuid5(league, path), title, path, newest[0].at if newest else began_at, newest)

@@ -2,6 +2,7 @@
 hundred rows of `DeadlineCount`, however many matches there are.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -44,10 +45,18 @@ def timeouts(session: Session, season_id: int | None, over: Over, standings: Ite
     first = began(span, now(session)) - (count - 1) * step
     known = {row.begins_at: row for row in _rows(session, season_id, span, first, "begins_at")}
     machines = _rows(session, season_id, TIMES[over][1], since(session, over), "machine")
+    used: dict[tuple[str, str], list[Any]] = defaultdict(list)
+    for row in _rows(session, season_id, TIMES[over][2], since(session, over, TIMES[over][2])):
+        used[row.game, row.command].append(row)
+    commands = []
+    for each in Over:
+        for row in _rows(session, season_id, TIMES[each][1], since(session, each), "game", "command"):
+            times = _used(used[row.game, row.command]) if each is over else {}
+            commands.append(_late(row, over=each, game=row.game, command=row.command, **times))
     return Timeouts(
         season_id=season_id,
         over=over,
-        commands=[late for each in Over for late in _by_command(session, season_id, each, over)],
+        commands=commands,
         course=[_late(known.get(at), at=at) for at in (first + number * step for number in range(count))],
         machines=[_late(row, machine=row.machine) for row in machines],
         bots=_latest(session, season_id, standings),
@@ -58,18 +67,6 @@ def since(session: Session, over: Over, span: Span | None = None) -> datetime:
     """Return when the first span begins of those that cover a time up to now; by default, those that are added up."""
     length, short, _, _ = TIMES[over]
     return ALWAYS if over is Over.SEASON else began(span or short, now(session) - length)
-
-
-def _by_command(session: Session, season_id: int | None, each: Over, over: Over) -> list[Late]:
-    used: dict[tuple[str, str], list[Any]] = {}
-    span = TIMES[each][2]
-    for row in _rows(session, season_id, span, since(session, each, span)) if each is over else ():
-        used.setdefault((row.game, row.command), []).append(row)
-    rows = _rows(session, season_id, TIMES[each][1], since(session, each), "game", "command")
-    return [
-        _late(row, over=each, game=row.game, command=row.command, **_used(used.get((row.game, row.command), ())))
-        for row in rows
-    ]
 
 
 def _used(rows: Sequence[Any]) -> dict[str, Any]:

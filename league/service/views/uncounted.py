@@ -1,7 +1,6 @@
 """Explains to people why a match is not in the log of results (`service.ground.counting`), and what stops play."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -13,7 +12,7 @@ from deadheat.engine.figures import wait
 from deadheat.engine.language import N_, _, gettext, ngettext
 from deadheat.league.causes import DROPPED
 from deadheat.league.database import now, settings_of
-from deadheat.league.records.matches import Uncounted
+from deadheat.league.records.matches import AttemptView, Uncounted
 from deadheat.league.service.series.hosts import ALIVE, NO_HOST, able, told_of
 from deadheat.league.states import UNRATED, WITH_RESULT, Absence, ContestKind, Fitness, Purpose
 from deadheat.league.tables import (
@@ -30,27 +29,18 @@ from deadheat.league.tables import (
 from deadheat.league.words import Uncounting
 
 
-@dataclass(frozen=True, slots=True)
-class Bearing:
-    """The bearing of a match on the ranking. `rejudged_id`: the match that replaces it."""
-
-    uncounted: Uncounted | None
-    rejudged_id: int | None
-
-
-def bearings(session: Session, matches: Sequence[Match | Row[Any]]) -> dict[int, Bearing]:
-    """Return the bearing of each of these matches, by id."""
-    rows = session.connection().execute(BEARINGS, {"ids": [match.id for match in matches]}).all()
+def uncounted(session: Session, matches: Sequence[Match | Row[Any]]) -> dict[int, Uncounted | None]:
+    """Return why each of these matches does not count, by id; None: it counts, or has no result."""
+    rows = session.connection().execute(RULED, {"ids": [match.id for match in matches]}).all()
     concerned = [row.id for row in rows if row.some_out]
     disqualified: dict[int, list[str]] = {}  # their names by match, by seat
     for match_id, name in session.exec(DISQUALIFIED, params={"ids": concerned}) if concerned else ():
         disqualified.setdefault(match_id, []).append(name)
-    bearings, by_id = {}, {row.id: row for row in rows}
-    for match in matches:
-        row = by_id[match.id]
-        why = _why(match, row, disqualified.get(match.id, [])) if match.state in WITH_RESULT else None
-        bearings[match.id] = Bearing(why, row.rejudged_id)
-    return bearings
+    by_id = {row.id: row for row in rows}
+    return {
+        match.id: _why(match, by_id[match.id], disqualified.get(match.id, [])) if match.state in WITH_RESULT else None
+        for match in matches
+    }
 
 
 _OUT = (
@@ -60,7 +50,7 @@ _OUT = (
 )
 """The condition that the participant of a match is disqualified."""
 
-BEARINGS: Any = (
+RULED: Any = (
     columns(
         col(Match.id),
         *(col(Series.purpose), col(Contest.kind)),
@@ -96,20 +86,21 @@ BY_KIND: Mapping[ContestKind, tuple[Uncounting, str]] = {
 """Why matches of unrated contests do not count."""
 
 
-def why_not_played(attempts: Sequence[tuple[str, str]], rejudged_id: int | None) -> str:
-    """Explain an abandoned match in sentences, from the causes and details of its attempts, the oldest first."""
-    again = "" if rejudged_id is None else " " + _("It is replayed as match %(match_id)s.", match_id=rejudged_id)
+def why_not_played(session: Session, match_id: int, attempts: Sequence[AttemptView]) -> str:
+    """Explain an abandoned match in sentences, from its attempts, the oldest first."""
+    replayed = session.exec(select(VoidedMatch.rejudged_id).where(VoidedMatch.match_id == match_id)).first()
+    again = "" if replayed is None else " " + _("It is replayed as match %(match_id)s.", match_id=replayed)
     if not attempts:
         return _("The service failed.") + again
-    cause, detail = attempts[-1]
-    if cause in DROPPED:
-        return gettext(detail)
-    return _("The service failed at every attempt (most recently: %(cause)s).", cause=cause) + again
+    newest = attempts[-1]
+    if newest.cause in DROPPED:
+        return gettext(newest.detail)
+    return _("The service failed at every attempt (most recently: %(cause)s).", cause=newest.cause) + again
 
 
 def _why(match: Match | Row[Any], row: Row[Any], disqualified: Sequence[str]) -> Uncounted | None:
     """Return the first reason that applies: a ruling on the match itself, its purpose, its result, or its players.
-    `row`: its one of `BEARINGS`.
+    `row`: its one of `RULED`.
     """
     purpose, again, reason = Purpose(row.purpose), row.rejudged_id, row.reason
     if again is not None:

@@ -29,7 +29,7 @@ from deadheat.league.causes import BLAMELESS, Cause, Trait
 from deadheat.league.database import now
 from deadheat.league.records.rulings import VersionVoids
 from deadheat.league.records.seasons import Season as SeasonInfo
-from deadheat.league.service.course.open_matters import season_unfinished
+from deadheat.league.service.course.states import unfinished
 from deadheat.league.service.ground.counting import HELD
 from deadheat.league.service.ground.lookups import machine_numbers
 from deadheat.league.service.people.person import Person
@@ -169,7 +169,9 @@ def _season_voids(session: Session, failed: Sequence[Any], season_id: int, least
     if max(map(len, match_ids.values()), default=0) < least:
         return []
     beyond = excesses(_shares(session, season_id, failures))
-    names = _names(session, [excess.version_id for excess in beyond])
+    named = select(BotVersion.id, Bot.id, Bot.name, BotVersion.number).join(Bot, col(Bot.id) == BotVersion.bot_id)
+    named = named.where(col(BotVersion.id).in_([excess.version_id for excess in beyond]))
+    names = {version_id: (bot_id, bot, number) for version_id, bot_id, bot, number in session.exec(named)}
     return [
         VersionVoids(
             *names[excess.version_id],
@@ -260,12 +262,6 @@ def _shares(session: Session, season_id: int, failures: Sequence[_Failure]) -> l
     return [Share(*key[:2], count, voids[key], key[2]) for key, count in tries.items()]
 
 
-def _names(session: Session, version_ids: Sequence[int]) -> dict[int, tuple[int, str, int]]:
-    named = select(BotVersion.id, Bot.id, Bot.name, BotVersion.number).join(Bot, col(Bot.id) == BotVersion.bot_id)
-    rows = session.exec(named.where(col(BotVersion.id).in_(version_ids)))
-    return {version_id: (bot_id, bot, number) for version_id, bot_id, bot, number in rows}
-
-
 @dataclass(frozen=True, slots=True)
 class Waiting:
     """The number of waiting matters of one kind, and since when the oldest has waited."""
@@ -312,14 +308,14 @@ def decisions(session: Session, organiser: Person, seasons: Iterable[SeasonInfo]
 def _why(session: Session, season: SeasonInfo) -> str:
     """Say why a season does not continue by itself; empty if it does, or if nothing is due."""
     due = season.state in ON_LADDER and season.finals_at is not None and season.finals_at <= now(session)
-    if due and season_unfinished(session, season.id).evaluation:
+    if due and unfinished(session, season.id).evaluation:
         return _("Its finals are due but wait for an evaluation that the service delayed. Cancel it to begin them.")
     if season.closes_at is None:
         over = season.state is SeasonState.FINALS and season.finals_done_at is not None
         finals_over = _("Its finals are over. Close it to publish the standings.")
         return finals_over if over and not season.closes_when_done else ""
     if season.closes_at <= now(session):
-        open_matters = season_unfinished(session, season.id)
+        open_matters = unfinished(session, season.id)
         if open_matters.holds:
             return _("It is due to close but waits for %(waits_for)s.", waits_for=", ".join(open_matters.words()))
     return ""

@@ -233,7 +233,7 @@ class Contest:
         self.series, self.matches = self.series + 1, self.matches + len(outcomes)
         self._ended_at = self.world.clock.now
         with self.ledger.step() as step:
-            low = self.world.read(schedule.low_after, job.series_id)
+            low = self.world.read(schedule.runs_low, job.series_id, ended=True)
             step.name = "ask whether few are left"
         if low is not None:
             self._plan()

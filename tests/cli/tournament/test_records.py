@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from pydantic import TypeAdapter
 
 from deadheat.cli.tournament.records import (
     GAMES,
@@ -15,7 +16,6 @@ from deadheat.cli.tournament.records import (
     Kind,
     Request,
     Stage,
-    game_of,
     load,
     save,
     times_of,
@@ -105,7 +105,8 @@ def test_times_are_by_seat_and_command_and_time_taken_is_apart() -> None:
 
 
 def game(number: int, players: list[str], ranks: list[int], **other: object) -> GameRecord:
-    return game_of(json.dumps({**LINE, "number": number, "players": players, "ranks": ranks, **other}))
+    line = {**LINE, "number": number, "players": players, "ranks": ranks, **other}
+    return TypeAdapter(GameRecord).validate_python(line)
 
 
 def test_pairs_count_once_both_games_are_there_and_nothing_counts_twice() -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deadheat.cli.tournament import beginning
-from deadheat.cli.tournament.beginning import OLD_BOUNDS, BadGate, Condition, Gate, can_reject, judge, unmatched
+from deadheat.cli.tournament.beginning import OLD_BOUNDS, BadGate, Condition, Gate, Unplayable, judge
 from deadheat.cli.tournament.records import Kind, Request, Stage
 from deadheat.cli.tournament.schedule import plan
 from deadheat.cli.tournament.standings import Standings
@@ -194,12 +194,18 @@ def test_a_condition_is_of_one_kind_and_fits_somebody() -> None:
         with pytest.raises(ValueError, match=r"condition|[Ee]xtra|against"):
             Condition.model_validate(wrong)
     gate = Gate.model_validate({"panel": ["x"], "condition": [{"no_loss": ["rush-*", "rash-*"]}]})
-    assert list(unmatched(gate, LABELS)) == ["rash-*"]
-    assert list(unmatched(gate, ["rash-1#2", "rush-2"])) == [], "who shares a name with others still has it"
+    with pytest.raises(Unplayable, match=r"called rash-\*"):
+        beginning._check_gate(gate, LABELS, 3)
+    beginning._check_gate(gate, ["rash-1", "rash-1", "rush-2"], 2)  # who shares a name with others still has it
 
 
 def test_fewer_games_than_could_show_anything_are_known_before_any_is_played() -> None:
-    assert [pairs for pairs in range(1, 40) if can_reject(OLD_BOUNDS, pairs)][:1] == [10]
+    few, enough = (
+        Gate.model_validate({"panel": ["x"], "games": games, "condition": [{"sprt": OLD_BOUNDS}]}) for games in (18, 20)
+    )
+    beginning._check_gate(enough, ["x"], 1)
+    with pytest.raises(Unplayable, match="more than 18"):
+        beginning._check_gate(few, ["x"], 1)
 
 
 def test_a_gates_bots_are_seen_from_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
