@@ -63,6 +63,15 @@ def test_a_search_finds_seasons_by_name(site: Site) -> None:
         assert (f"/seasons/{season}" in page(site, f"/search?q={asked}").links) is there
 
 
+@pytest.mark.parametrize("asked", ["Timeout", "timothy/timeout"])
+def test_a_bot_named_exactly_comes_before_pages(site: Site, asked: str) -> None:
+    site.world.bot("timeout", owner=site.world.author("timothy"))
+    site.world.bot("timeout", owner=site.world.author("other"))
+    found = page(site, f"/search?q={asked}").links
+    before = found[: next((number for number, link in enumerate(found) if link.startswith("/docs/r")), None)]
+    assert "/bots/1" in before and ("/bots/2" in before) is ("/" not in asked)
+
+
 @pytest.mark.parametrize("asked", ["qqxyzzy", "<script>alert(77777)</script>"])
 def test_a_search_without_results_says_so(site: Site, asked: str) -> None:
     found = site.client.get("/search", params={"q": asked})

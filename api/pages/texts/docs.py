@@ -107,20 +107,31 @@ def moved(name: str) -> Response:
 @router.get("/search")
 @everyones
 def search(shared: Shared, q: Annotated[str, Query(max_length=64)] = "") -> str:
-    """Search pages, rules, bots, people, the newest seasons, and numbers of seasons and matches."""
+    """Search pages, rules, bots, people, the newest seasons, and numbers of seasons and matches. What is named exactly
+    comes first; AUTHOR/BOT names one bot.
+    """
     wanted = q.strip()
     bots: list[Bot] = []
     people: list[str] = []
-    numbered: list[tuple[str, str]] = []
+    direct: list[tuple[str, str]] = []
     count = 0
     if wanted:
         with shared.db.reading() as session:
-            bots, count = bots_named(session, wanted, limit=MOST_FOUND)
+            author, _slash, name = wanted.casefold().rpartition("/")
+            bots, count = bots_named(session, name, limit=MOST_FOUND)
+            if author:
+                bots = [bot for bot in bots if bot.author.casefold() == author]
+                count = len(bots)
             people = users_beginning(session, wanted, MOST_FOUND)
             named = [each for each in seasons(session, LOOKED_AT) if wanted.casefold() in each.name.casefold()]
-            numbered = [*_numbered(session, wanted), *((f"/seasons/{each.id}", each.name) for each in named)]
+            exact = [bot for bot in bots if bot.name.casefold() == name]
+            direct = [
+                *_numbered(session, wanted),
+                *((f"/bots/{bot.id}", f"{bot.author}/{bot.name}") for bot in exact),
+                *((f"/seasons/{each.id}", each.name) for each in named),
+            ]
     pages = matching(wanted, MOST_FOUND) if wanted else []
-    return render(shared, "search.html", q=q, pages=pages, bots=bots, bot_count=count, people=people, numbered=numbered)
+    return render(shared, "search.html", q=q, pages=pages, bots=bots, bot_count=count, people=people, direct=direct)
 
 
 def _numbered(session: Session, wanted: str) -> Iterator[tuple[str, str]]:
