@@ -287,9 +287,11 @@ def _others(judge_unfit: bool) -> ColumnElement[bool]:
 
 def unfit_reasons(session: Session, host: Host) -> tuple[str, ...]:
     """Return the reasons why a machine should not judge, for operators and the ledger; none if it is fit."""
-    known = select(WorkerHost.fitness, WorkerHost.reasons).where(HERE)
-    row = session.exec(known, params=told_of(session, host)).first()
+    row = session.exec(FITNESS, params=told_of(session, host)).first()
     return why_unfit(*(row or (None, ())))
+
+
+FITNESS = select(WorkerHost.fitness, WorkerHost.reasons).where(HERE)
 
 
 def why_unfit(fitness: Fitness | None, reasons: Sequence[str]) -> tuple[str, ...]:
