@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 from sqlmodel import select
 
-from deadheat.api.routes.season.entries import GateRequest
+from deadheat.api.routes.entries import GateRequest
 from deadheat.league import errors
 from deadheat.league.ratings import RatingConfig
 from deadheat.league.records.entries import Challenge, Entry
