@@ -207,7 +207,7 @@ def test_a_version_with_few_void_attempts_is_not_named_to_operators(site: Site, 
     assert 'deadheat_held_matches{game="yacht-auction"} 1.0' in site.client.get("/metrics").text
 
 
-def test_operators_see_versions_with_more_void_attempts_than_by_chance(site: Site, boss: Browser, monkeypatch) -> None:
+def test_versions_with_more_void_attempts_than_by_chance_are_named(site: Site, boss: Browser, monkeypatch) -> None:
     hold(site, 3)
     assert "Void attempts by version" not in boss.get("/operator").text, "there is no field to compare it with"
     assert "with too many void attempts" not in boss.get("/desk").text
