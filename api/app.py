@@ -1,5 +1,5 @@
-"""The application: routes, pages, errors and middleware around one set of services; and its OpenAPI document, which
-describes every error as a problem document.
+"""The application: routes, pages, errors and middleware around one set of services; and its OpenAPI document,
+which describes every error as a problem document.
 """
 
 import json
@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from functools import cache
+from functools import cache, partial
 from http import HTTPStatus
 from importlib import import_module
 from itertools import chain
@@ -23,16 +23,21 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from deadheat.api import errors, pages, routes
 from deadheat.api.edge.caching import Files, GameFiles
 from deadheat.api.edge.connections import Watched
-from deadheat.api.edge.languages import ReadersLanguage
-from deadheat.api.edge.middleware import FromMemory, HeadAsGet, MeasuredRequests, PlainAddresses, SecurityHeaders
+from deadheat.api.edge.middleware import (
+    FromMemory,
+    HeadAsGet,
+    MeasuredRequests,
+    PlainAddresses,
+    ReadersLanguage,
+    SecurityHeaders,
+)
 from deadheat.api.edge.rates import FREE, Limit, Rates
 from deadheat.api.edge.uploading import Incoming
-from deadheat.api.errors import PROBLEM
 from deadheat.api.pages.live import News
 from deadheat.api.pages.player.exhibition import Tables
 from deadheat.api.pages.render import templates
 from deadheat.api.pages.texts import docs
-from deadheat.api.schemas.base import Problem
+from deadheat.api.schemas import Problem
 from deadheat.api.services import SITE, CeleryQueue, Queue, Services
 from deadheat.league.blobs import Blobs
 from deadheat.league.config import Settings
@@ -43,21 +48,14 @@ _REF = "#/components/schemas/Problem"
 LIST = re.compile(r"(?:Items|Paged)[_[](\w+?)[]_]")
 """The framework's name of a list, which is replaced by the plural of its items: `Items[Bot]` is Bots."""
 
+MEANINGS = tomllib.loads(Path(__file__).with_name("fields.toml").read_text("utf-8"))
+"""What no declaration says, by the name of a field or `parameter`, perhaps of one shape alone."""
+
 OVER = "Over a limit; Retry-After says how many seconds to wait"
 
 
-def install(app: FastAPI) -> None:
-    """Make `app.openapi` return our version of the document."""
-
-    def openapi() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            app.openapi_schema = _document(app)
-        return app.openapi_schema
-
-    app.openapi = openapi  # type: ignore[method-assign]  # the way the framework documents
-
-
 def _document(app: FastAPI) -> dict[str, Any]:
+    """Return our version of the API's description."""
     made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
     document: dict[str, Any] = json.loads(LIST.sub(r"\1s", json.dumps(made)))
     schemas = document["components"]["schemas"]
@@ -67,34 +65,22 @@ def _document(app: FastAPI) -> dict[str, Any]:
         schemas.pop(name, None)
     for name, schema in schemas.items():
         for field, about in schema.get("properties", {}).items():
-            about["description"] = about.get("description") or meaning(field, name)
+            own = MEANINGS.get(name, {}).get(field)
+            about["description"] = about.get("description") or own or MEANINGS[field]
     for path, operations in document["paths"].items():
         for operation in operations.values():
             for parameter in operation.get("parameters", ()):
-                parameter["description"] = parameter.get("description") or meaning(parameter["name"], "parameter")
+                own = MEANINGS.get("parameter", {}).get(parameter["name"])
+                parameter["description"] = parameter.get("description") or own or MEANINGS[parameter["name"]]
             if not path.startswith(FREE):
                 operation["responses"].setdefault("429", {"description": OVER})
             if "application/json" in operation.get("requestBody", {}).get("content", {}):
                 operation["responses"].setdefault("400", {"description": "The body is not JSON"})
             for status, response in operation["responses"].items():
                 if status.isdigit() and int(status) >= 400 and "model" not in response and status != "503":
-                    response["content"] = {PROBLEM: {"schema": {"$ref": _REF}}}
+                    response["content"] = {errors.PROBLEM: {"schema": {"$ref": _REF}}}
                     response["description"] = response.get("description") or HTTPStatus(int(status)).phrase
     return document
-
-
-def meaning(field: str, shape: str) -> str:
-    """Return what a field of a shape, or a `parameter`, means that is not described where it is declared.
-    Raises KeyError.
-    """
-    text: str = meanings().get(shape, {}).get(field) or meanings()[field]
-    return text
-
-
-@cache
-def meanings() -> dict[str, Any]:
-    """Return the sentences of `api/fields.toml`."""
-    return tomllib.loads(Path(__file__).with_name("fields.toml").read_text("utf-8"))
 
 
 DESCRIPTION = """
@@ -168,7 +154,7 @@ def create_app(
     app.mount("/static/games", GameFiles())
     app.mount("/static", Files(directory=SITE / "static"), name="static")
     errors.install(app)
-    install(app)
+    app.openapi = cache(partial(_document, app))  # type: ignore[method-assign]  # as documented
     app.add_middleware(Limit, count=services.rates.limit_reads)  # after all that answers from memory
     app.add_middleware(PlainAddresses)
     app.add_middleware(errors.Unexpected)

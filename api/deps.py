@@ -7,11 +7,10 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from fastapi.security.utils import get_authorization_scheme_param
 
 from deadheat.api.edge import sessions
-from deadheat.api.schemas.base import MAX_ID, PLAIN, RowId
+from deadheat.api.schemas import MAX_ID, PLAIN, RowId
 from deadheat.api.services import Services
 from deadheat.league.errors import BadToken
 from deadheat.league.service.people import access
-from deadheat.league.service.people.access import Access
 from deadheat.league.service.people.person import Person
 from deadheat.league.states import Scope, TokenKind
 
@@ -85,7 +84,7 @@ def viewer(request: Request, shared: Shared) -> Person | None:
         return None
 
 
-def look_up(shared: Services, secret: str, kind: TokenKind) -> Access:
+def look_up(shared: Services, secret: str, kind: TokenKind) -> access.Access:
     """Find a secret's owner, and note its use. Raises BadToken."""
     token = shared.read(access.look_up, secret, kind)
     if token.stale:

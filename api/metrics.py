@@ -5,7 +5,7 @@ database and of the blobs' disk are the same for every process and are made for 
 away, only its own gauges are missing.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TookTooLong
 from functools import cache
@@ -21,7 +21,6 @@ from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
 from deadheat.league.blobs import blob_folder, room_at
 from deadheat.league.measured import Sums
-from deadheat.league.records.hosts import Worker
 from deadheat.league.service.rulings.rulings import held_by_game
 from deadheat.league.service.series import hosts as league_hosts
 from deadheat.league.service.views.queues import queues
@@ -39,19 +38,15 @@ _SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30)
 requests = Counter("deadheat_http_requests_total", "Requests by route and status.", ["method", "route", "status"])
 connections = Gauge("deadheat_http_connections", "Open connections.", multiprocess_mode="livesum")
 request_seconds = Histogram("deadheat_http_request_seconds", "Time to answer.", ["method", "route"], buckets=_SECONDS)
+_counted, _timed = cache(requests.labels), cache(request_seconds.labels)
+"""Looking up the metrics with some labels takes longer than counting."""
 
 
 def record_request(method: str, route: str, status: int, seconds: float) -> None:
     """Count one request. All invented methods share one label."""
-    counter, histogram = _of_requests(method if method in _METHODS else "other", route, status)
-    counter.inc()
-    histogram.observe(seconds)
-
-
-@cache
-def _of_requests(method: str, route: str, status: int) -> tuple[Counter, Histogram]:
-    """Look up the metrics with these labels, once, because that takes longer than counting."""
-    return requests.labels(method, route, str(status)), request_seconds.labels(method, route)
+    known = method if method in _METHODS else "other"
+    _counted(known, route, str(status)).inc()
+    _timed(known, route).observe(seconds)
 
 
 def exposition(shared: Services) -> bytes:
@@ -106,7 +101,16 @@ class _Database(Collector):
         yield GaugeMetricFamily("deadheat_slots", text, value=figures.slots)
         text = "Slots that neither play nor build although matches are unplayed."
         yield GaugeMetricFamily("deadheat_slots_idle", text, value=figures.idle_slots)
-        yield from _of_hosts(hosts)
+        # They reveal nothing about bots or users, so machines are labels.
+        fit = {host.name: host.fitness is Fitness.FIT for host in hosts}
+        yield _gauge("deadheat_host_fit", "1: found fit to judge; 0: not, or not yet.", fit, "host")
+        judges = {host.name: host.judges for host in hosts}
+        yield _gauge("deadheat_host_judges", "1: it would get a series now.", judges, "host")
+        seen = {host.name: host.last_seen_at.timestamp() for host in hosts}
+        yield _gauge("deadheat_host_seen_timestamp_seconds", "When it last reported.", seen, "host")
+        steal = {host.name: host.steal_share for host in hosts}
+        text = "Share of its CPU time recently taken by the hypervisor."
+        yield _gauge("deadheat_host_steal_ratio", text, steal, "host")
 
 
 class _Disk(Collector):
@@ -126,18 +130,6 @@ class _Disk(Collector):
         yield GaugeMetricFamily(
             "deadheat_blob_free_ratio", "Free share of space or of inodes, whichever is smaller.", value=room.free_ratio
         )
-
-
-def _of_hosts(hosts: Sequence[Worker]) -> Iterator[Metric]:
-    """Yield the gauges of the machines that play. They reveal nothing about bots or users, so machines are labels."""
-    fit = {host.name: host.fitness is Fitness.FIT for host in hosts}
-    yield _gauge("deadheat_host_fit", "1: found fit to judge; 0: not, or not yet.", fit, "host")
-    judges = {host.name: host.judges for host in hosts}
-    yield _gauge("deadheat_host_judges", "1: it would get a series now.", judges, "host")
-    seen = {host.name: host.last_seen_at.timestamp() for host in hosts}
-    yield _gauge("deadheat_host_seen_timestamp_seconds", "When it last reported.", seen, "host")
-    steal = {host.name: host.steal_share for host in hosts}
-    yield _gauge("deadheat_host_steal_ratio", "Share of its CPU time recently taken by the hypervisor.", steal, "host")
 
 
 def _gauge(name: str, text: str, values: Mapping[Any, float], *labels: str) -> Metric:

@@ -71,8 +71,8 @@ KEPT_BOARDS = 8
 """The number of seasons whose newest ranking is kept. A ranking of 2,000 bots is a text of 1.3 MB."""
 
 KEPT_PARTS = 64
-"""The number of kept pieces of pages and of their data. A page of a leaderboard has 150 kB, the meetings of an
-evaluation of 1,600 players over 20 rounds some megabytes."""
+"""The number of kept pieces of pages and of their data. A page of a leaderboard has 150 kB, the meetings of
+an evaluation of 1,600 players over 20 rounds some megabytes."""
 
 SHOWING = 4
 """Threads that only render public pages, so that nobody who uploads or signs in can occupy them."""
@@ -120,11 +120,11 @@ def worth_packing(size_bytes: int, media_type: str) -> bool:
 class Bodies:
     """Answers kept as bytes. The least recently used ones are dropped first.
 
-    `key` is the request, `version` the state on which the answer depends. Within `FRESH_SECONDS`, the version is not
-    checked. Two threads may make the same body at once: the later one stays.
+    `key` is the request, `version` the state on which the answer depends. Within `FRESH_SECONDS`, the version
+    is not checked. Two threads may make the same body at once: the later one stays.
 
-    Several threads keep answers, but only one at a time, since one could otherwise drop an answer that another is about
-    to move. Reading is a single look-up in a dictionary and takes no lock.
+    Several threads keep answers, but only one at a time, since one could otherwise drop an answer that
+    another is about to move. Reading is a single look-up in a dictionary and takes no lock.
     """
 
     def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
@@ -187,8 +187,8 @@ def _address(scope: Scope) -> Address:
 
 
 class Boards:
-    """The newest rankings of the seasons that people view. The least recently used ones are dropped first. A ranking
-    never changes.
+    """The newest rankings of the seasons that people view. The least recently used ones are dropped first. A
+    ranking never changes.
     """
 
     def __init__(self) -> None:
@@ -209,8 +209,8 @@ class Boards:
         return self.part(("totals", snapshot_id), lambda: totals_of(session, snapshot_id))
 
     def part(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """Return the result of `make`, kept under the key. The key names the rankings from which it is made; `make`
-        reads nothing else that may change.
+        """Return the result of `make`, kept under the key. The key names the rankings from which it is made;
+        `make` reads nothing else that may change.
         """
         return self.newest_part(key, None, make)
 

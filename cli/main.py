@@ -188,7 +188,7 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def choose(
+def _choose(
     profile: Annotated[
         str, typer.Option("--profile", envvar="DEADHEAT_PROFILE", help="Which saved login to use.")
     ] = profiles.DEFAULT_PROFILE,
@@ -209,7 +209,7 @@ app = typer.Typer(
     add_completion=True,
     pretty_exceptions_enable=False,
     help="Deadheat: a league for bots under hard deadlines.",
-    callback=choose,
+    callback=_choose,
 )
 for _panel, _verbs in PANELS.items():
     for _name in _verbs:

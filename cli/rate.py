@@ -183,7 +183,7 @@ def rate(
         fail("--server works only with --check", USAGE)
     if file is not None:
         rated = _rated(file, _config(prior_sd, ranks))
-        return Output(report(rated), _rating_lines(rated))
+        return Output(_report(rated), _rating_lines(rated))
     assert season is not None
     return _checked(season, server) if check else _season(season)
 
@@ -223,7 +223,7 @@ def _rated(file: Path, config: RatingConfig) -> RatingTable:
         )
 
 
-def report(table: RatingTable) -> dict[str, Any]:
+def _report(table: RatingTable) -> dict[str, Any]:
     from deadheat.league.ratings.quality import PAIR_TABLE_PLAYERS
 
     first = [entry.player for entry in table.entries[:PAIR_TABLE_PLAYERS]]
@@ -246,7 +246,7 @@ def _entry(entry: Rating) -> dict[str, Any]:
 
 
 def _rating_lines(rated: RatingTable) -> Iterator[RenderableType]:
-    facts = report(rated)
+    facts = _report(rated)
     entries = facts["entries"]
     if not entries:
         yield "There are no games."

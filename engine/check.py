@@ -207,12 +207,12 @@ def fuzz_replies(game: Game, new_bot: Callable[[int], Bot], tries: int = 300) ->
         honest_lines = [reply.line for replies in honest.replies for reply in replies.values() if reply.line]
         for _ in range(max(1, tries // len(game.seats))):
             place = chance.choice(places)
-            line = spoilt(honest.replies[place[0]][place[1]].line or "", honest_lines, chance)
+            line = _spoilt(honest.replies[place[0]][place[1]].line or "", honest_lines, chance)
             refused += _put(game, honest, place, line)
     return refused
 
 
-def spoilt(line: str, others: Sequence[str], chance: random.Random) -> str:
+def _spoilt(line: str, others: Sequence[str], chance: random.Random) -> str:
     """Return a reply with one to three changes, as a transport would hand it on: one line of bounded length."""
     for _ in range(chance.randint(1, 3)):
         words = line.split(" ")

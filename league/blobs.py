@@ -119,9 +119,7 @@ class Blobs:
         return name
 
     def has(self, name: str) -> bool:
-        """Say whether the blob is there. An empty file does not count: no blob is empty, but a power failure may leave
-        such a file.
-        """
+        """Say whether the blob is there. An empty file does not count: a power failure may leave one."""
         try:
             with _answering():
                 return obstore.head(self._store, _path(name))["size"] > 0
@@ -152,9 +150,7 @@ class Blobs:
         return True
 
     def copy(self, name: str, to: "Blobs") -> None:
-        """Copy a blob in its stored form to another store, once it has been checked. Raises as `get` does; then nothing
-        was copied.
-        """
+        """Copy a blob in its stored form to another store, once it has been checked. Raises as `get` does."""
         pieces = self._pieces(name)
         with tempfile.TemporaryFile() as packed:
             try:

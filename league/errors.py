@@ -246,9 +246,7 @@ class IllegalMove(LeagueError):
 
 
 class OverQuota(LeagueError):
-    """A quota for a period is used up, or fewer are left (`left`) than were requested; try again after
-    `retry_after_seconds`.
-    """
+    """A quota is used up, or fewer are `left` than were requested; try again after `retry_after_seconds`."""
 
     def __init__(self, what: str, limit: int, window: str, retry_after_seconds: int, left: int = 0) -> None:
         facts = {"what": gettext(what), "limit": limit, "window": gettext(window), "left": left}

@@ -185,9 +185,7 @@ def read(text: str) -> Read:
 
 
 def _line(bare: Sequence[str], path: str) -> int:
-    """Return the number of the line of a key, or else of its table; 0 if there is none. `bare`: the lines without
-    strings, comments and spaces.
-    """
+    """Return the line of a key, else of its table, else 0. `bare`: lines without strings, comments and spaces."""
     table, *rest = path.split(".")
     place = int(rest[0]) if table == CONTESTS and rest else 1
     headers = [number for number, line in enumerate(bare, 1) if line in (f"[{table}]", f"[[{table}]]")]
@@ -325,9 +323,7 @@ def _clause(sentence: str) -> str:
 
 
 def write(season: Mapping[str, Any]) -> str:
-    """Return a file that declares a season. `season` has the values by key, `divisions` as pairs of a name and a size,
-    and `evaluations` as declared.
-    """
+    """Return a file that declares a season, given its values by key; `divisions` are pairs of a name and a size."""
     contests = contests_of(season)
     named = {name for kind, words in contests for name in SETTINGS.get(kind, {}).values()} | ABSENT.keys()
     lines = ["# A season of Deadheat: `deadheat season apply FILE --season NUMBER` applies it.", ""]

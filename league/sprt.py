@@ -73,9 +73,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The hypotheses of a test. `elo0 < elo1`; `alpha` and `beta` are between 0 and 1/2. Raises ValueError: with a
-    sentence.
-    """
+    """The hypotheses of a test. `elo0 < elo1`; `alpha` and `beta` are in (0, 1/2). Raises ValueError: a sentence."""
 
     elo0: float
     elo1: float

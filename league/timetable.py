@@ -60,10 +60,11 @@ class DeclaredEvaluation(BaseModel):
 
     @property
     def interval(self) -> str:
-        """How often it begins, in the largest unit that is exact; empty if it begins at stated times only."""
-        units = ((60 * 24, "day"), (60, "hour"), (1, "minute"))
+        """`every_minutes` in the largest unit of which it is exactly several: "24 hours", "7 days"."""
         minutes = self.every_minutes or 0
-        return next((counted(minutes // unit, name) for unit, name in units if minutes and minutes % unit == 0), "")
+        units = ((60 * 24, "day"), (60, "hour"))
+        exact = (counted(minutes // unit, name) for unit, name in units if minutes > unit and minutes % unit == 0)
+        return next(exact, counted(minutes, "minute"))
 
     @property
     def words(self) -> str:

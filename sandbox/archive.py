@@ -120,17 +120,7 @@ def is_zip_name(filename: str) -> bool:
 
 
 def _opened(file: BinaryIO, bounds: Bounds) -> zipfile.ZipFile:
-    _check_directory(file, bounds)
-    try:
-        return zipfile.ZipFile(file)
-    except UnicodeDecodeError as error:
-        raise BadArchive("bad-name", "The archive has a name that is not UTF-8.") from error
-    except (zipfile.BadZipFile, struct.error, ValueError, NotImplementedError, OverflowError) as error:
-        raise BadArchive("not-an-archive", f"Not a readable zip: {str(error).rstrip('.')}.") from error
-
-
-def _check_directory(file: BinaryIO, bounds: Bounds) -> None:
-    """Check the directory's size, read from the archive's end as by `zipfile`, which will parse that much."""
+    # The directory's size, read from the archive's end as by `zipfile`, which will parse that much.
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - _END.size - _MAX_COMMENT_BYTES - _END64_LOCATOR_BYTES))
     tail = file.read()
@@ -144,6 +134,12 @@ def _check_directory(file: BinaryIO, bounds: Bounds) -> None:
         raise BadArchive("too-many-files", f"The archive may have at most {bounds.files} entries.")
     if tail[max(0, at - _END64_LOCATOR_BYTES) : at].startswith(_END64_MAGIC):
         raise BadArchive("not-an-archive", "A zip in the 64-bit format; an upload is too small to need one.")
+    try:
+        return zipfile.ZipFile(file)
+    except UnicodeDecodeError as error:
+        raise BadArchive("bad-name", "The archive has a name that is not UTF-8.") from error
+    except (zipfile.BadZipFile, struct.error, ValueError, NotImplementedError, OverflowError) as error:
+        raise BadArchive("not-an-archive", f"Not a readable zip: {str(error).rstrip('.')}.") from error
 
 
 def _checked_entries(archive: zipfile.ZipFile, bounds: Bounds) -> list[zipfile.ZipInfo]:

@@ -179,42 +179,30 @@ def _try_out(
     build_log: BuildLog,
     between: Callable[[], None],
 ) -> tuple[str, Played]:
-    """Return why the version is not fit to play ("" if it is), and its last trial match."""
+    """Return why the version is not fit to play ("" if it is), and its last trial match. House bots have all other
+    seats.
+    """
     candidate = Program(directory, recipe.run, f"version {job.version_id}")
+    house = Program(bots_of(job.game) / HOUSE_BOT, LANGUAGES["python"].run, f"house:{HOUSE_BOT}")
     seats = GAMES[job.game].seats
     least, most = seats.start, seats.stop - 1
     tables = [(least, 0), (most, most - 1)] if most > least else [(least, 0)]  # with the candidate's seat
     for count, seat in tables:
         build_log.say(f"{TRIAL} at a table of {count}, in seat {seat_number(seat)} ---")
-        with doing("trial match", seats=count):
-            played = _trial(context, job, candidate, count, seat, cpus, between)
+        programs = [candidate if place == seat else house for place in range(count)]
+        about = {"trial": job.version_id, "players": [program.label for program in programs]}
+        arena = Arena(context.sandbox, programs, bot_limits(cpus), context.slots.referee(cpus))
+        with doing("trial match", seats=count), arena:
+            played = _play(arena, GAMES[job.game], range(count), about, between)
+        faults = played.transcript.result.faults
+        if guilty := {place: fault.value for place, fault in faults.items() if place != seat}:
+            raise SandboxError("house-bot", f"the house bot failed in a trial match: {guilty}")
         reason = _reason(context, played, seat)
         last = bool(reason) or count == most
         build_log.say(_report(played, seat) if last else "It made no mistake.")
         if last:
             return reason, played
     raise AssertionError(f"{job.game} is played by nobody")
-
-
-def _trial(
-    context: Context,
-    job: BuildJob,
-    candidate: Program,
-    seats: int,
-    seat: Seat,
-    cpus: Sequence[int],
-    between: Callable[[], None],
-) -> Played:
-    """Play one match with the candidate in that seat and house bots in all others."""
-    house = Program(bots_of(job.game) / HOUSE_BOT, LANGUAGES["python"].run, f"house:{HOUSE_BOT}")
-    programs = [candidate if place == seat else house for place in range(seats)]
-    about = {"trial": job.version_id, "players": [program.label for program in programs]}
-    with Arena(context.sandbox, programs, bot_limits(cpus), context.slots.referee(cpus)) as arena:
-        played = _play(arena, GAMES[job.game], range(seats), about, between)
-    guilty = {place: fault.value for place, fault in played.transcript.result.faults.items() if place != seat}
-    if guilty:
-        raise SandboxError("house-bot", f"the house bot failed in a trial match: {guilty}")
-    return played
 
 
 def _play(
@@ -237,23 +225,16 @@ def _reason(context: Context, played: Played, seat: Seat) -> str:
     for record in fault_records(played.transcript):
         if record.seat != seat:
             continue
-        if record.fault is Fault.TIMEOUT:
-            _must_be_fit(context)
+        if record.fault is Fault.TIMEOUT:  # a machine known to be unfit may not call a bot slow
+            with context.database.reading() as session:
+                reasons = unfit_reasons(session, context.host)
+            if reasons and reasons != (NOT_SEEN,) and not context.settings.judge_unfit:
+                raise SandboxError(Cause.HOST_UNFIT, " ".join(reasons))
         why = f": {record.why}" if record.why else ""
         table = f" at a table of {played.transcript.seats}" if played.transcript.seats > 2 else ""
         took = f"after {record.elapsed_ms:.1f} ms"
         return f"the trial match{table} ended with {record.fault} at {record.command} {took}{why}"
     return ""
-
-
-def _must_be_fit(context: Context) -> None:
-    """Raise SandboxError if this machine is known to be unfit, because then it may not call a bot slow. (Without a
-    keeper, fitness is unknown.)
-    """
-    with context.database.reading() as session:
-        reasons = unfit_reasons(session, context.host)
-    if reasons and reasons != (NOT_SEEN,) and not context.settings.judge_unfit:
-        raise SandboxError(Cause.HOST_UNFIT, " ".join(reasons))
 
 
 def _report(played: Played, seat: Seat) -> str:

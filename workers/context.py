@@ -10,11 +10,13 @@ from pathlib import Path
 from deadheat.league.blobs import Blobs
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
-from deadheat.league.jobs import Host
-from deadheat.sandbox.box import Sandbox
+from deadheat.league.jobs import Host, ProgramRef
+from deadheat.sandbox.archive import extract_program
+from deadheat.sandbox.box import Program, Sandbox
 from deadheat.sandbox.containers import LockedFolder, sweep_folders
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.host.slots import NoRegistry, Slots, people, shared_folder
+from deadheat.sandbox.languages import LANGUAGES
 from deadheat.sandbox.local import LocalSandbox
 
 log = logging.getLogger(__name__)
@@ -83,6 +85,16 @@ class Context:
     def worker(self) -> str:
         """The name with which this process signs its work."""
         return f"{self.host.name}:{os.getpid()}"
+
+
+def fetch_program(context: Context, ref: ProgramRef, directory: Path) -> Program:
+    """Unpack a version's built program into `directory`. Raises league.blobs.BlobMissing, sandbox.archive.BadArchive:
+    the store lost or damaged it, which is our failure.
+    """
+    directory.mkdir(parents=True)
+    tar = context.blobs.get(ref.program_sha256, context.settings.unpacked_limit_bytes)
+    extract_program(tar, directory, context.settings.unpacked_limit_bytes)
+    return Program(directory, LANGUAGES[ref.language].starting_with(ref.entry).run, ref.label)
 
 
 @cache

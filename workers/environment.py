@@ -59,13 +59,12 @@ def describe(sandbox: Sandbox, image: Image, limits: Limits, cpus: str = "") -> 
     """Ask the tools in `image`, with which `sandbox` opens its boxes. `limits` are those of a match. Return JSON in the
     shape of `api.routes.environment.Environment`. Raises SandboxError and BuildFailed, both our failures.
     """
-    asking = Recipe(
-        name="versions",
-        title="list of versions",
-        suffixes=(),
-        entries=("none",),
-        build="\n".join(map(_question, LANGUAGES.values())),
-    )
+    questions = []
+    for recipe in LANGUAGES.values():
+        present = " && ".join(f"command -v {shlex.quote(tool)}" for tool in recipe.tools)
+        answer = f"""printf '%s\\t%s\\n' {recipe.name} "$({recipe.version} | head -n 1)\""""
+        questions.append(f"if {present}; then {answer}; fi")
+    asking = Recipe("versions", "list of versions", suffixes=(), entries=("none",), build="\n".join(questions))
     with tempfile.TemporaryDirectory() as nothing:
         answers = build(sandbox, Path(nothing), asking, cpus).log
     lines = (line.partition("\t") for line in answers.splitlines())
@@ -78,11 +77,6 @@ def describe(sandbox: Sandbox, image: Image, limits: Limits, cpus: str = "") -> 
         "running": _running(limits),
         "building": _building(),
     }
-
-
-def _question(recipe: Recipe) -> str:
-    present = " && ".join(f"command -v {shlex.quote(tool)}" for tool in recipe.tools)
-    return f"""if {present}; then printf '%s\\t%s\\n' {recipe.name} "$({recipe.version} | head -n 1)"; fi"""
 
 
 def _language(recipe: Recipe, version: str) -> dict[str, object]:

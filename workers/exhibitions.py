@@ -57,7 +57,7 @@ from deadheat.league.service.series.hosts import blame_host, turn_away
 from deadheat.league.telemetry import doing
 from deadheat.sandbox.arena import Arena
 from deadheat.sandbox.box import bot_limits
-from deadheat.workers.context import PLAY, Context
+from deadheat.workers.context import PLAY, Context, fetch_program
 from deadheat.workers.holding import (
     INSIST_SECONDS,
     RETRY_SECONDS,
@@ -68,7 +68,6 @@ from deadheat.workers.holding import (
     take,
     turned_away,
 )
-from deadheat.workers.programs import fetch_program
 
 log = logging.getLogger(__name__)
 

@@ -95,7 +95,11 @@ class Keeper:
         self.beat()
         self.sweep()
         self.appear()
-        while (known := self._due()) is not None:
+        while True:
+            with self._context.database.reading() as session:
+                known = due_check(session, self._context.host)
+            if known is None:
+                break
             self.check(thoroughly=known is Fitness.UNFIT and not self._away)
 
     def beat(self) -> None:
@@ -140,7 +144,9 @@ class Keeper:
         began_at = time.monotonic()
         report = self._report(FULL_ROUNDS if thoroughly else QUICK_ROUNDS)
         away = report if isinstance(report, str) else ""
-        findings: dict[str, object] = {"fit": False} if isinstance(report, str) else report.as_dict() | self._image()
+        findings: dict[str, object] = {"fit": False} if isinstance(report, str) else report.as_dict()
+        if not away and isinstance(sandbox := self._context.sandbox, DockerSandbox):
+            findings["image"] = asdict(sandbox.image())
         findings["slots"] = len(self._context.slots.slots)
         reasons = (f"{NOT_CHECKED}: {report}",) if isinstance(report, str) else report.reasons
         with self._context.database.transaction() as session:
@@ -153,10 +159,6 @@ class Keeper:
             self._tell(report, reasons, again_seconds, time.monotonic() - began_at)
         self._away = away
 
-    def _due(self) -> Fitness | None:
-        with self._context.database.reading() as session:
-            return due_check(session, self._context.host)
-
     def _report(self, rounds: int) -> Report | str:
         """Return the check's report, or why there is none."""
         try:
@@ -167,10 +169,6 @@ class Keeper:
             return check_host(sandbox, cpus, rounds, self.beat, bots=slots.bots, turn=turn)
         except TransportError as error:
             return error.detail
-
-    def _image(self) -> dict[str, object]:
-        sandbox = self._context.sandbox
-        return {"image": asdict(sandbox.image())} if isinstance(sandbox, DockerSandbox) else {}
 
     def _tell(self, report: Report | str, reasons: tuple[str, ...], again_seconds: float, seconds: float) -> None:
         """Tell the operator, on the terminal and in the log."""

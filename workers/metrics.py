@@ -142,19 +142,15 @@ def record(transcripts: Sequence[Transcript], latencies: Iterable[Latency], seas
             faults.labels(game, season_id, last.message.command if last else "", fault.value).inc()
         matches.labels(game, season_id, "forfeit" if transcript.result.faults else "played").inc()
     for command, sent in by_command.items():
-        _record_replies(game, command, sent)
-
-
-def _record_replies(game: str, command: str, sent: Sequence[Prompt]) -> None:
-    replies = [prompt.reply for prompt in sent]
-    stolen = [reply.stolen_ns / NS_PER_S for reply in replies if reply.stolen_ns]  # only times above zero
-    _observe(stolen_seconds.labels(game, command), stolen)
-    _observe(reply_seconds.labels(game, command), [reply.own_ns / NS_PER_S for reply in replies])
-    _observe(deadline_used_ratio.labels(game, command), [*map(verdicts.used, sent)])
-    if used := [reply.cpu_ns / NS_PER_S for reply in replies if reply.cpu_ns is not None]:
-        _observe(reply_cpu_seconds.labels(game, command), used)
-    if late := [reply.late_ns / NS_PER_S for reply in replies if reply.fault is Fault.TIMEOUT]:
-        _observe(referee_late_seconds.labels(game), late)  # no other reply had to wake anybody at a set instant
+        replies = [prompt.reply for prompt in sent]
+        stolen = [reply.stolen_ns / NS_PER_S for reply in replies if reply.stolen_ns]  # only times above zero
+        _observe(stolen_seconds.labels(game, command), stolen)
+        _observe(reply_seconds.labels(game, command), [reply.own_ns / NS_PER_S for reply in replies])
+        _observe(deadline_used_ratio.labels(game, command), [*map(verdicts.used, sent)])
+        if used := [reply.cpu_ns / NS_PER_S for reply in replies if reply.cpu_ns is not None]:
+            _observe(reply_cpu_seconds.labels(game, command), used)
+        if lateness := [reply.late_ns / NS_PER_S for reply in replies if reply.fault is Fault.TIMEOUT]:
+            _observe(referee_late_seconds.labels(game), lateness)  # no other reply had to wake anybody
 
 
 def _observe(histogram: Histogram, values: Sequence[float]) -> None:
@@ -163,9 +159,3 @@ def _observe(histogram: Histogram, values: Sequence[float]) -> None:
     for bucket, count in Counts(map(partial(bisect_left, bounds), values)).items():
         buckets[bucket].inc(count)
     total.inc(sum(values))
-
-
-def record_attempts(game: str, causes: Iterable[str]) -> None:
-    """Count attempts by cause: "played", or why they are void."""
-    for cause, count in Counts(causes).items():
-        attempts.labels(game, cause).inc(count)

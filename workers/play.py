@@ -33,11 +33,10 @@ from deadheat.sandbox.arena import Arena, Played, uncollected
 from deadheat.sandbox.box import Program, bot_limits
 from deadheat.workers import metrics, stopping
 from deadheat.workers.canary import play_canary_when_due
-from deadheat.workers.context import PLAY, Context
+from deadheat.workers.context import PLAY, Context, fetch_program
 from deadheat.workers.holding import MAX_DETAIL, Heartbeat, LeaseLost, cause_of, failure_of, insist, take, turned_away
 from deadheat.workers.live import Broadcast
 from deadheat.workers.outcomes import evidence, fault_records, latencies
-from deadheat.workers.programs import fetch_program
 
 log = logging.getLogger(__name__)
 
@@ -57,12 +56,7 @@ def play_series(context: Context, series_id: int) -> int | None:
 
     Garbage is collected only after the series, because its objects are needed until its end.
     """
-    with uncollected():
-        return _play_series(context, series_id)
-
-
-def _play_series(context: Context, series_id: int) -> int | None:
-    with context.slots.take() as cpus:
+    with uncollected(), context.slots.take() as cpus:
         play_canary_when_due(context, cpus)
         job = claim(context, series_id)
         if job is None:
@@ -222,6 +216,7 @@ def finish(
         return
     handed_in = {outcome.match_id for outcome in outcomes}
     taken_runs = [item for item in runs if item.match.match_id in handed_in]
-    metrics.record_attempts(job.game, [item.attempt.cause for item in taken_runs])
+    for item in taken_runs:
+        metrics.attempts.labels(job.game, item.attempt.cause).inc()  # "played", or why it is void
     measured = [latency for outcome in outcomes for latency in outcome.latencies]
     metrics.record([item.played.transcript for item in taken_runs if item.played is not None], measured, job.season_id)

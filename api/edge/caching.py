@@ -30,11 +30,11 @@ def answer(request: Request, body: Body, kept: str = "no-cache") -> Response:
     """Return the body, or 304 if the client named its ETag. `kept` tells caches what they may do with it."""
     headers = {"ETag": body.etag, "Cache-Control": kept}
     packs = kept != NOWHERE and body.packs
-    packed = packs and reads_gzip(request.headers)
+    packed = packs and _reads_gzip(request.headers)
     if packs:
         headers["Vary"] = VARIES
     if packed:
-        tell_packed(headers)
+        _tell_packed(headers)
     if matches(request.headers.get("if-none-match"), body.etag):
         headers.pop("Content-Encoding", None)
         return Response(status_code=304, headers=headers)
@@ -45,17 +45,17 @@ def whole(scope: Scope, body: Body) -> Response:
     """Return the body for a client that named no ETag, compressed if it accepts gzip. Either form is made only once,
     because making it takes longer than sending it.
     """
-    packed = reads_gzip(Headers(scope=scope))
+    packed = _reads_gzip(Headers(scope=scope))
     if packed not in body.answers:
         body.answers[packed] = answer(Request(scope), body)
     return body.answers[packed]
 
 
-def reads_gzip(headers: Headers) -> bool:
+def _reads_gzip(headers: Headers) -> bool:
     return _GZIP.search(headers.get("accept-encoding", "")) is not None
 
 
-def tell_packed(headers: MutableMapping[str, str]) -> None:
+def _tell_packed(headers: MutableMapping[str, str]) -> None:
     """Mark an answer as compressed in its headers. Its tag becomes weak: it names the content, not the bytes."""
     headers["Content-Encoding"] = "gzip"
     headers["ETag"] = f"W/{headers['ETag']}"
@@ -85,10 +85,10 @@ class Files(StaticFiles):
         if response.status_code != 200 or not worth_packing(stat_result.st_size, kind):
             return response
         response.headers["Vary"] = VARIES
-        if not reads_gzip(request_headers):
+        if not _reads_gzip(request_headers):
             return response
         headers = {name: response.headers[name] for name in ("ETag", "Last-Modified", "Vary")}
-        tell_packed(headers)
+        _tell_packed(headers)
         return Response(_packed(str(full_path), stat_result.st_mtime_ns), headers=headers, media_type=kind)
 
 

@@ -1,8 +1,15 @@
-"""Middleware around every request: headers for browsers, answers from memory, and measurement."""
+"""Middleware around every request: headers for browsers, answers from memory, measurement, and the
+reader's language.
+
+That is the one chosen on the site and kept in a cookie, or else the browser's. Answers to programs (the
+API, its reference's scripts, health checks) are in English, and the same for all. The exceptions are
+documents that the viewer draws: their sentences are in the language that the address names.
+"""
 
 import os
+import re
 import time
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote
 
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -11,9 +18,11 @@ from deadheat.api import metrics
 from deadheat.api.edge import Around
 from deadheat.api.edge.caching import answer, whole
 from deadheat.api.errors import problem
-from deadheat.api.schemas.base import is_plain
+from deadheat.api.schemas import is_plain
 from deadheat.api.services import Bodies
+from deadheat.engine.language import reading
 from deadheat.league import telemetry
+from deadheat.league.locale import LANGUAGES, catalogue, preferred
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -23,8 +32,8 @@ POLICY = (
 
 _OWN_POLICY = POLICY.format(framed_by="'none'").encode()
 API = "1.0"
-"""The version of the API, stated in every answer: the first number counts breaking changes, the second additions. A
-client with another first number refuses to continue (`cli.server.api_client`)."""
+"""The version of the API, stated in every answer: the first number counts breaking changes, the second
+additions. A client with another first number refuses to continue (`cli.server.api_client`)."""
 
 _SECURITY = (
     (b"x-content-type-options", b"nosniff"),
@@ -44,9 +53,9 @@ _PERSONAL = frozenset({b"authorization", b"cookie"})
 
 
 class SecurityHeaders(Around):
-    """Keeps pages from running foreign code, being framed, or revealing their address to other sites. A route that may
-    be framed sets `POLICY` itself. Caches store no answer to a request with a token or session, unless the route says
-    otherwise.
+    """Keeps pages from running foreign code, being framed, or revealing their address to other sites. A route
+    that may be framed sets `POLICY` itself. Caches store no answer to a request with a token or session,
+    unless the route says otherwise.
     """
 
     def __init__(self, app: ASGIApp, by_https: bool) -> None:
@@ -89,7 +98,7 @@ class HeadAsGet(Around):
 
 
 class PlainAddresses(Around):
-    """Refuses addresses that contain control characters; bodies are checked by `api.schemas.base.PLAIN`."""
+    """Refuses addresses that contain control characters; bodies are checked by `api.schemas.PLAIN`."""
 
     async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
         if is_plain(scope["path"] + unquote(scope["query_string"].decode("latin-1"))):
@@ -100,8 +109,8 @@ class PlainAddresses(Around):
 
 
 class FromMemory(Around):
-    """Answers from memory, before routing, if the page is the same for everyone and was requested recently. Routing
-    takes more than twice as long as sending the page (`scripts/bench site`).
+    """Answers from memory, before routing, if the page is the same for everyone and was requested recently.
+    Routing takes more than twice as long as sending the page (`scripts/bench site`).
     """
 
     def __init__(self, app: ASGIApp, bodies: Bodies) -> None:
@@ -120,8 +129,8 @@ class FromMemory(Around):
 
 
 class MeasuredRequests(Around):
-    """Counts and times requests by route (by path there would be one series for each bot), and gives each an id that
-    its answer, log lines and trace share.
+    """Counts and times requests by route (by path there would be one series for each bot), and gives each an
+    id that its answer, log lines and trace share.
     """
 
     async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -143,3 +152,50 @@ class MeasuredRequests(Around):
                 route = getattr(scope.get("route"), "path", "unmatched")
                 metrics.record_request(scope["method"], route, status, time.monotonic() - started_at)
                 telemetry.learned(**{"http.method": scope["method"], "http.route": route, "http.status_code": status})
+
+
+COOKIE = "language"
+KEPT_SECONDS = 365 * 86_400
+
+_CHOSEN = re.compile(rb"(?:^|;)\s*" + COOKIE.encode() + rb"=([a-z]{2})\s*(?:;|$)")
+_SAME_FOR_ALL = ("/v1/", "/static/", "/healthz", "/readyz", "/metrics")
+_IN_WORDS = ("/replay", "/live")
+"""The API's documents with sentences in the language that the address names: `?language=ko`."""
+
+_VARY = (b"vary", b"Accept-Language, Cookie")
+
+
+class ReadersLanguage(Around):
+    """Answers requests for pages in the reader's language, and tells caches what the answer depends on."""
+
+    async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"].startswith(_SAME_FOR_ALL):
+            with reading(catalogue(_named(scope))):
+                await self._app(scope, receive, send)
+            return
+        liked, language = b"", ""
+        for name, value in scope["headers"]:
+            if name == b"cookie" and (chosen := _CHOSEN.search(value)) and chosen[1].decode() in LANGUAGES:
+                language = language or chosen[1].decode()
+            elif name == b"accept-language":
+                liked = value
+        language = language or (preferred(liked.decode("latin-1")) if liked else "en")
+        header = (b"content-language", language.encode())
+
+        async def with_language(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], _VARY, header]
+            await send(message)
+
+        with reading(catalogue(language)):
+            await self._app(scope, receive, with_language)
+
+
+def _named(scope: Scope) -> str:
+    """Return the language that a document's address names, or English."""
+    if scope["path"].endswith(_IN_WORDS):
+        query: bytes = scope["query_string"]
+        for name, value in parse_qsl(query.decode("latin-1")):
+            if name == "language" and value in LANGUAGES:
+                return value
+    return "en"

@@ -38,7 +38,7 @@ from joserfc.jws import JWSRegistry
 from urllib3.exceptions import HTTPError
 
 from deadheat.api.edge.flow import EXPIRED, Flow, base64url
-from deadheat.api.schemas.base import is_plain
+from deadheat.api.schemas import is_plain
 from deadheat.engine.language import N_, _, gettext
 from deadheat.league.config import Settings
 from deadheat.league.errors import ProviderAway, ProviderRefused

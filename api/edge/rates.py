@@ -110,7 +110,6 @@ class Rates:
         self._sign_ups = RateLimitItemPerHour(settings.sign_ups_per_hour, namespace="sign-ups")
 
     def write(self, request: Request) -> None:
-        """Count a changing request. Raises OverQuota, like all of these methods."""
         self._spend(self._writes, address(request), N_("changes from one address"), N_("a minute"))
 
     async def limit_writes(self, request: Request) -> None:
@@ -129,11 +128,9 @@ class Rates:
             self._spend(self._writes_by, str(user_id), N_("changes by one user"), N_("a minute"))
 
     def read(self, request: Request) -> None:
-        """Count an answer that must be computed."""
         _hit(self._alone, self._reads, address(request), N_("requests from one address"), N_("a minute"))
 
     def picture(self, request: Request) -> None:
-        """Count a picture that must be drawn."""
         _hit(self._alone, self._pictures, address(request), N_("requests from one address"), N_("a minute"))
 
     def sign_in(self, request: Request, name: str) -> None:
@@ -163,7 +160,10 @@ class Rates:
     def confirmation(self, user_id: int, mail_address: str) -> None:
         """Count a message that a user has sent to an address that may not be theirs."""
         self._spend(self._mails, str(user_id), N_("messages to confirm an address"), N_("an hour"))
-        self._spend(self._mails_to, _mailbox(mail_address), N_("messages to confirm this address"), N_("a day"))
+        # Many providers deliver to one mailbox whatever the case and the dots, and what follows a `+`.
+        name, _, domain = mail_address.lower().rpartition("@")
+        mailbox = f"{name.partition('+')[0].replace('.', '')}@{domain}"
+        self._spend(self._mails_to, mailbox, N_("messages to confirm this address"), N_("a day"))
 
     def forgotten(self, request: Request, name: str) -> None:
         """Count a request for a password reset link, whether or not an account has that name."""
@@ -220,12 +220,6 @@ class Limit(Around):
         except OverQuota as over:
             answering = await league_error(request, over)
         await answering(scope, receive, send)
-
-
-def _mailbox(mail_address: str) -> str:
-    """Return what the spellings have in common that many providers deliver to one mailbox: case, dots, `+something`."""
-    name, _, domain = mail_address.lower().rpartition("@")
-    return f"{name.partition('+')[0].replace('.', '')}@{domain}"
 
 
 def address(request: Request) -> str:

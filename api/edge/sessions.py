@@ -48,21 +48,16 @@ def csrf_of(secret: str) -> str:
     return hashlib.sha256(f"csrf {secret}".encode()).hexdigest()
 
 
-def keep(response: Response, request: Request, settings: Settings, issued: Issued) -> None:
-    response.set_cookie(
-        _name(request, settings),
-        issued.secret,
-        max_age=settings.session_days * 86400,
-        path="/",
-        secure=is_secure(request, settings),
-        httponly=True,
-        samesite="lax",
-    )
+def keep(response: Response, request: Request, settings: Settings, issued: Issued | None) -> None:
+    """Let the browser keep the session's secret, or forget the one that it has."""
+    secret, seconds = ("", 0) if issued is None else (issued.secret, settings.session_days * 86400)
+    set_cookie(response, request, settings, _name(request, settings), secret, seconds)
 
 
-def drop(response: Response, request: Request, settings: Settings) -> None:
+def set_cookie(response: Response, request: Request, settings: Settings, name: str, value: str, seconds: int) -> None:
+    """Set a cookie that no script can read; with 0 `seconds` the browser removes it."""
     secure = is_secure(request, settings)
-    response.delete_cookie(_name(request, settings), path="/", secure=secure, httponly=True, samesite="lax")
+    response.set_cookie(name, value, max_age=seconds, path="/", secure=secure, httponly=True, samesite="lax")
 
 
 def is_secure(request: Request, settings: Settings) -> bool:

@@ -291,7 +291,6 @@ class _Form:
         self._ended = False
 
     def received(self) -> Received:
-        """Return the file, once the body has ended."""
         if not self._ended or self._filename is None:
             raise _malformed("it is cut short")
         fields = {name: value.decode("utf-8", "replace") for name, value in self._fields.items()}

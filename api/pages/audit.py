@@ -1,17 +1,15 @@
 """The audit page, for everyone: how honest the league has been, and who decided what."""
 
 import json
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query
-from sqlmodel import Session
 
 from deadheat.api.deps import Shared
 from deadheat.api.pages.render import everyones, render
-from deadheat.api.schemas.base import read_cursor, write_cursor
+from deadheat.api.schemas import read_cursor, write_cursor
 from deadheat.engine.language import N_, gettext
 from deadheat.league.records.rulings import AuditRecord
 from deadheat.league.service.ground.audit import SYSTEM, audit_log, subject_names, subjects_named
@@ -35,20 +33,6 @@ PAGES = {
 """The address of a subject's page by the subject's kind; "" if it has none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A record in words: the actor and the action (before and after the subject), the subject, and figures."""
-
-    record: AuditRecord
-    at: datetime
-    who: str
-    before: str
-    after: str
-    thing: str
-    page: str
-    said: list[tuple[str, object]]
-
-
 @router.get("/audit")
 @everyones
 def audit(
@@ -62,11 +46,16 @@ def audit(
     before = read_cursor(cursor)
     chosen = {"who": who.strip(), "about": about.strip().strip("/"), "kind": kind if kind in ACTIONS else ""}
     filtered = any(chosen.values())
+    # The subjects that may be meant: "season/1", "season 1" in the reader's language, or a name.
+    thing, _, number = chosen["about"].replace("/", " ").partition(" ")
+    kinds = {word: subject for subject in PAGES for word in (subject, gettext(subject))}
+    numbered = [f"{kinds[thing.lower()]}/{int(number)}"] if thing.lower() in kinds and number.isdecimal() else []
     with shared.db.reading() as session:
+        subjects = numbered + subjects_named(session, chosen["about"]) or [chosen["about"]] * bool(chosen["about"])
         records = audit_log(
             session,
             before=before,
-            about=_subjects(session, chosen["about"]),
+            about=subjects,
             actor=chosen["who"],
             actions=tuple(ACTIONS.get(chosen["kind"], ())),
             limit=RECORDS,
@@ -86,14 +75,6 @@ def audit(
     )
 
 
-def _subjects(session: Session, about: str) -> list[str]:
-    """Return the subjects that the input may mean: ``season/1``, "season 1" in the reader's language, or a name."""
-    kind, _, number = about.replace("/", " ").partition(" ")
-    kinds = {word: subject for subject in PAGES for word in (subject, gettext(subject))}
-    numbered = [f"{kinds[kind.lower()]}/{int(number)}"] if kind.lower() in kinds and number.isdecimal() else []
-    return numbered + subjects_named(session, about) or [about] * bool(about)
-
-
 def _data(record: AuditRecord) -> dict[str, object]:
     """Return the record's figures. For a changed setting, return both values if the record has the old one."""
     data = parsed if isinstance(parsed := json.loads(record.data), dict) else {}
@@ -108,22 +89,23 @@ def _shown(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _line(record: AuditRecord, data: dict[str, object], names: dict[str, str]) -> Line:
+def _line(record: AuditRecord, data: dict[str, object], names: dict[str, str]) -> dict[str, Any]:
+    """Return a record in words: actor, action (before and after its subject), subject and figures."""
     kind, _, number = record.subject.partition("/")
     before, _, after = words(record.action).partition("{}")
     own = names.get(record.subject)
     if "bot" in data and f"bot/{data['bot']}" in names:
         data["bot"] = names[f"bot/{data['bot']}"]
-    return Line(
-        record,
-        datetime.fromisoformat(record.at),
-        "Deadheat" if record.actor == SYSTEM else record.actor,
-        before,
-        after,
-        f"{gettext(kind)} {own or number}" if "{}" in words(record.action) else "",
-        f"{PAGES[kind]}{number}" if PAGES.get(kind) else "",
-        list(data.items()),
-    )
+    return {
+        "record": record,
+        "at": datetime.fromisoformat(record.at),
+        "who": "Deadheat" if record.actor == SYSTEM else record.actor,
+        "before": before,
+        "after": after,
+        "thing": f"{gettext(kind)} {own or number}" if "{}" in words(record.action) else "",
+        "page": f"{PAGES[kind]}{number}" if PAGES.get(kind) else "",
+        "said": list(data.items()),
+    }
 
 
 ACTIONS: dict[str, dict[str, str]] = {

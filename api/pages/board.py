@@ -53,7 +53,6 @@ def entered(entry: Entry, row: Row | None) -> Markup:
 
 
 def met(bot_id: int, other: Opponent) -> Markup:
-    """Return the line of a bot's opponent."""
     matches = counted(other.matches, "match", "matches")
     about = escape(_("%(matches)s against %(bot)s", matches=matches, bot=shown(other.bot)))
     path = f"/bots/{bot_id}/matches?opponent={other.bot_id}"
@@ -90,7 +89,6 @@ def _version(row: Row) -> str:
 
 
 def _results(season_id: int, row: Row) -> Iterator[str]:
-    """Yield the cells for its games, their results, and its faults."""
     games, faults = row["games"], row["timeouts"] + row["other_faults"]
     before = _note(escape(_("of %(count)s", count=number(row["bot_games"])))) if row["bot_games"] > games else ""
     yield f'<td class="number">{number(games)}{before}</td>'

@@ -13,8 +13,7 @@ from deadheat.api.pages.board import met as line_of
 from deadheat.api.pages.lists import courses
 from deadheat.api.pages.pictures import charts
 from deadheat.api.pages.render import everyones, render
-from deadheat.api.schemas.base import RowId
-from deadheat.api.services import Services
+from deadheat.api.schemas import RowId
 from deadheat.engine.figures import Bar, bars
 from deadheat.engine.language import N_, gettext
 from deadheat.league.errors import NotFound
@@ -24,7 +23,6 @@ from deadheat.league.service.rankings.history import history
 from deadheat.league.service.series.response_times import command_times
 from deadheat.league.service.views import careers, contests
 from deadheat.league.service.views import matches as league_matches
-from deadheat.league.service.views.careers import Part
 from deadheat.league.service.views.forecasts import waiting
 from deadheat.league.states import MatchState
 from deadheat.league.time_buckets import late_share
@@ -93,7 +91,7 @@ NOWHERE: dict[str, Any] = dict.fromkeys((*_FIGURES, "recent_failures", "waits"),
 """The page's figures for a bot without a season."""
 
 
-def _chosen(parts: Sequence[Part], season_id: int | None) -> Part | None:
+def _chosen(parts: Sequence[careers.Part], season_id: int | None) -> careers.Part | None:
     if season_id is None:
         return next((part for part in parts if part.has_results), parts[0] if parts else None)
     for part in parts:
@@ -102,7 +100,7 @@ def _chosen(parts: Sequence[Part], season_id: int | None) -> Part | None:
     raise NotFound("season", season_id, gettext("This bot is not in season %(number)s.") % {"number": season_id})
 
 
-def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> dict[str, Any]:
+def _in_season(shared: Shared, session: Session, bot_id: int, part: careers.Part) -> dict[str, Any]:
     board = shared.boards.newest(session, part.season_id)
     standings = board.standings
     row, above, below = standings["rows"].around(bot_id)

@@ -11,16 +11,14 @@ from pydantic import ConfigDict, Field
 from sqlmodel import Session
 
 from deadheat.api.deps import Id, Number, Shared
-from deadheat.api.pages.forms import Complaint, Present, Submitted, Visit, Visiting, checked, onward, posting, private
+from deadheat.api.pages import forms
 from deadheat.api.pages.organiser.season import season_page
 from deadheat.api.pages.pictures.bracket import name_of, picture
 from deadheat.api.pages.pictures.charts import courses
 from deadheat.api.pages.render import ROWS, everyones, first_of, render
 from deadheat.api.routes import contests as api
-from deadheat.api.schemas.base import Query as Shape
-from deadheat.api.schemas.base import RowId
-from deadheat.api.schemas.contests import MOST_OPPONENTS, ChallengeRequest, EvaluationRequest, SequentialTest
-from deadheat.api.services import Services
+from deadheat.api.schemas import Query as Shape
+from deadheat.api.schemas import RowId
 from deadheat.engine.language import _, gettext
 from deadheat.league.errors import BadSetting, NotFound
 from deadheat.league.service.bots.bots import bot_info, bots_of, is_own
@@ -75,20 +73,19 @@ def of_season(
 
 
 @router.get("/contests")
-def own(shared: Shared, visit: Visiting, before: Number = None) -> Response:
+def own(shared: Shared, visit: forms.Visiting, before: Number = None) -> Response:
     """List the duels of the visitor's bots, the newest first."""
-    with shared.db.reading() as session:
-        rows = views.contests(session, views.played_for(visit.person), before=before, limit=ROWS + 1)
+    rows = shared.read(views.contests, views.played_for(visit.person), before=before, limit=ROWS + 1)
     shown, older = first_of(rows, ROWS)
-    return private(shared, "contests.html", visit, None, season=None, contests=shown, older=older, chart=None)
+    return forms.private(shared, "contests.html", visit, None, season=None, contests=shown, older=older, chart=None)
 
 
 @router.get("/challenges")
 @router.get("/evaluations/{number}")
 @router.get("/seasons/{season_id}/evaluations")
 def moved(request: Request) -> Response:
-    """Redirect from an address of earlier releases. Evaluations had the numbers of their contests, but the lists' older
-    parts began at numbers of each kind's own: their query leads nowhere.
+    """Redirect from an address of earlier releases. Evaluations had the numbers of their contests, but the
+    lists' older parts began at numbers of each kind's own: their query leads nowhere.
     """
     path = request.url.path.replace("/evaluations", "/contests").replace("/challenges", "/contests")
     query = request.url.query if request.url.path.startswith("/evaluations/") else ""
@@ -96,7 +93,7 @@ def moved(request: Request) -> Response:
 
 
 @router.get("/challenges/{number}")
-def moved_challenge(shared: Shared, visit: Present, number: Id) -> Response:
+def moved_challenge(shared: Shared, visit: forms.Present, number: Id) -> Response:
     """Redirect from the earlier address of a challenge, if the visitor may see it."""
     with shared.db.reading() as session:
         row = views.must_see(session, None if visit is None else visit.person, number, ContestKind.REQUEST)
@@ -106,16 +103,16 @@ def moved_challenge(shared: Shared, visit: Present, number: Id) -> Response:
 # One contest --------------------------------------------------------------------------------------------------------
 
 
-def is_duel(shared: Shared, contest_id: Id) -> bool:
-    """Say whether the contest is a duel, so that its page depends on the visitor. It must then never be kept for all,
-    not even as strangers see it: a page that is kept is the answer to everybody (`api.services`).
+def _is_duel(shared: Shared, contest_id: Id) -> bool:
+    """Say whether the contest is a duel, so that its page depends on the visitor. It must then never be kept
+    for all, not even as strangers see it: a page that is kept is the answer to everybody (`api.services`).
     """
     with shared.db.reading() as session:
         row = session.get(Contest, contest_id)
         return row is not None and row.kind not in EVALUATIONS
 
 
-def _values(shared: Services, contest_id: int, chosen: Chosen, person: Person | None) -> dict[str, Any]:
+def _values(shared: Shared, contest_id: int, chosen: Chosen, person: Person | None) -> dict[str, Any]:
     q, first, boards = chosen.q.strip(), (chosen.page - 1) * ROWS_OF_ONE, (chosen.boards - 1) * ROWS_OF_ONE
     with shared.db.reading() as session:
         tournament = views.must_see(session, person, contest_id).kind in EVALUATIONS
@@ -148,77 +145,80 @@ def _values(shared: Services, contest_id: int, chosen: Chosen, person: Person | 
     }
 
 
-def _everybodys(shared: Shared, contest_id: Id, chosen: Annotated[Chosen, Query()]) -> str:
-    values = _values(shared, contest_id, chosen, None)
-    return render(shared, "contest.html", visit=None, complaint=None, **values)
-
-
 def _personal(
-    shared: Services,
-    visit: Visit | None,
+    shared: Shared,
+    visit: forms.Visit | None,
     contest_id: int,
     chosen: Chosen = Chosen(),  # noqa: B008  it is frozen
-    complaint: Complaint | None = None,
+    complaint: forms.Complaint | None = None,
     **_: Any,
 ) -> Response:
     values = _values(shared, contest_id, chosen, None if visit is None else visit.person)
-    return private(shared, "contest.html", visit, complaint, **values)
+    return forms.private(shared, "contest.html", visit, complaint, **values)
 
 
-shown_to_all = everyones(_everybodys)
+@everyones
+def _shown_to_all(shared: Shared, contest_id: Id, chosen: Annotated[Chosen, Query()]) -> str:
+    values = _values(shared, contest_id, chosen, None)
+    return render(shared, "contest.html", visit=None, complaint=None, **values)
 
 
 @router.get("/contests/{contest_id}")
 async def contest(
     request: Request,
     shared: Shared,
-    visit: Present,
-    personal: Annotated[bool, Depends(is_duel)],
+    visit: forms.Present,
+    personal: Annotated[bool, Depends(_is_duel)],
     contest_id: Id,
     chosen: Annotated[Chosen, Query()],
 ) -> Response:
-    """Show a contest: its standings, a page of them at a time, the boards of the newest or the requested round, and its
-    bracket; or a duel's results, its test and its matches. With `q`, show only bots whose own, author's or team's name
-    matches, and their boards of all rounds.
+    """Show a contest: its standings, a page of them at a time, the boards of the newest or the requested
+    round, and its bracket; or a duel's results, its test and its matches. With `q`, show only bots whose own,
+    author's or team's name matches, and their boards of all rounds.
     """
     if not personal:
-        return await shown_to_all(shared=shared, request=request, contest_id=contest_id, chosen=chosen)
+        return await _shown_to_all(shared=shared, request=request, contest_id=contest_id, chosen=chosen)
     return await to_thread.run_sync(partial(_personal, shared, visit, contest_id, chosen))
 
 
 @router.post("/contests/{contest_id}/cancel")
-@posting("contest", _personal)
-def cancel(shared: Shared, posted: Submitted, contest_id: Id) -> Response:
-    """End a challenge of the visitor's bot, or as an organiser an evaluation."""
+@forms.posting("contest", _personal)
+def cancel(shared: Shared, posted: forms.Submitted, contest_id: Id) -> Response:
     api.cancel_contest(shared, posted.visit.person, contest_id)
-    return onward(f"/contests/{contest_id}")
+    return forms.onward(f"/contests/{contest_id}")
 
 
 @router.post("/contests/{contest_id}/resume")
-@posting("contest", _personal)
-def resume(shared: Shared, posted: Submitted, contest_id: Id) -> Response:
-    """Continue a cancelled evaluation. Organisers only."""
+@forms.posting("contest", _personal)
+def resume(shared: Shared, posted: forms.Submitted, contest_id: Id) -> Response:
     api.resume_contest(shared, posted.visit.person, contest_id)
-    return onward(f"/contests/{contest_id}")
+    return forms.onward(f"/contests/{contest_id}")
 
 
 # Beginning one ------------------------------------------------------------------------------------------------------
 
 
 @router.post("/desk/seasons/{season_id}/contests")
-@posting("evaluation", season_page)
-def begin(shared: Shared, posted: Submitted, season_id: Id) -> Response:
-    """Begin an evaluation now. Its `matches` are `each` in the form, because a field with the name of a form's method
-    would hide the method in a browser.
+@forms.posting("evaluation", season_page)
+def begin(shared: Shared, posted: forms.Submitted, season_id: Id) -> Response:
+    """Begin an evaluation now. Its `matches` are `each` in the form, because a field with the name of a
+    form's method would hide the method in a browser.
     """
     given = {"matches" if name == "each" else name: value for name, value in posted.fields.items()}
-    begun = api.begin(shared, posted.visit.person, season_id, checked(EvaluationRequest, given), Response())
-    return onward(f"/contests/{begun.id}")
+    begun = api.begin(shared, posted.visit.person, season_id, forms.checked(api.EvaluationRequest, given), Response())
+    return forms.onward(f"/contests/{begun.id}")
 
 
+@forms.shows(router, "/bots/{bot_id}/challenge")
 def _form(
-    shared: Services, visit: Visit, bot_id: int, season: int | None, complaint: Complaint | None = None, **_: Any
+    shared: Shared,
+    visit: forms.Visiting,
+    bot_id: Id,
+    season: Number = None,
+    complaint: forms.Complaint | None = None,
+    **_: Any,
 ) -> Response:
+    """Show the form to ask for matches against a bot, in the newest season that allows it if none is given."""
     with shared.db.reading() as session:
         opponent = bot_info(session, bot_id)
         if season is None:
@@ -231,7 +231,7 @@ def _form(
         fitting = [bot for bot in bots_of(session, visit.person) if bot.game == opponent.game and bot.versions]
         ours = is_own(session, visit.person, bot_id)
     own = [(bot.id, f"{bot.name} (team {bot.team})" if bot.team else bot.name) for bot in fitting if not bot.retired_at]
-    return private(
+    return forms.private(
         shared,
         "challenge-form.html",
         visit,
@@ -241,29 +241,22 @@ def _form(
         challengers=own,
         ours=ours,
         games=min(GAMES, where.unrated_games),
-        most=MOST_OPPONENTS,
+        most=api.MOST_OPPONENTS,
     )
 
 
-@router.get("/bots/{bot_id}/challenge")
-def form(shared: Shared, visit: Visiting, bot_id: Id, season: Number = None) -> Response:
-    """Show the form to ask for matches against a bot, in the newest season that allows it if none is given."""
-    return _form(shared, visit, bot_id, season)
-
-
 @router.post("/bots/{bot_id}/challenge")
-@posting("challenge", _form)
-def ask(shared: Shared, posted: Submitted, bot_id: Id, season: Annotated[RowId, Query()]) -> Response:
-    """Ask for unrated matches."""
+@forms.posting("challenge", _form)
+def ask(shared: Shared, posted: forms.Submitted, bot_id: Id, season: Annotated[RowId, Query()]) -> Response:
     given: dict[str, Any] = dict(posted.fields)
     bounds = {name: value for name in ("elo0", "elo1") if (value := given.pop(name, ""))}
     with shared.db.transaction() as session:
         given["opponent_ids"] = _bots(session, season, given.pop("opponent_ids", "").split())
-        body = checked(ChallengeRequest, given | {"season_id": str(season), "opponent_id": str(bot_id)})
+        body = forms.checked(api.ChallengeRequest, given | {"season_id": str(season), "opponent_id": str(bot_id)})
         if bounds:
-            body = body.model_copy(update={"test": checked(SequentialTest, bounds)})
+            body = body.model_copy(update={"test": forms.checked(api.SequentialTest, bounds)})
         made = requests.ask(session, posted.visit.person, season, **body.question())
-    return onward(f"/contests/{made.id}")
+    return forms.onward(f"/contests/{made.id}")
 
 
 def _bots(session: Session, season_id: int, names: Sequence[str]) -> list[int]:

@@ -1,18 +1,19 @@
 """The parts that pages with forms share: the visitor, the sent fields, and complaints about them.
 
-Every form works without a script: it is posted, and the answer redirects the browser (303), so that going back or
-reloading repeats nothing. Refusals are shown beside the form, which keeps the input, except passwords. Such pages
-belong to one person and are never cached.
+Every form works without a script: it is posted, and the answer redirects the browser (303), so that going
+back or reloading repeats nothing. Refusals are shown beside the form, which keeps the input, except
+passwords. Such pages belong to one person and are never cached.
 """
 
+import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_origin
 from urllib.parse import urlencode, urlsplit
 
-from fastapi import Depends, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -22,12 +23,11 @@ from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 from starlette.routing import Match
 
+from deadheat.api import schemas as base
 from deadheat.api.deps import Shared, look_up
 from deadheat.api.edge import sessions
 from deadheat.api.errors import STATUS
 from deadheat.api.pages.render import render
-from deadheat.api.schemas import base
-from deadheat.api.services import Services
 from deadheat.engine.language import _, gettext
 from deadheat.league import errors
 from deadheat.league.complaints import plainly
@@ -42,6 +42,7 @@ HOME = "/account"
 MAX_NEXT = 500
 Fields = Mapping[str, str]
 _Shape = TypeVar("_Shape", bound=BaseModel)
+_Page = TypeVar("_Page", bound=Callable[..., Response])
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,6 @@ class NameForm(BaseModel):
 
 
 def present(request: Request, shared: Shared) -> Visit | None:
-    """Return the signed-in person, if any."""
     secret = sessions.secret_of(request, shared.settings)
     if secret is None:
         return None
@@ -101,11 +101,11 @@ def visit(request: Request, shared: Shared, visitor: Annotated[Visit | None, Dep
     raise sign_in_first(request, shared)
 
 
-def sign_in_first(request: Request, shared: Services) -> HTTPException:
-    """Return a redirect to the sign-in page, and from there back to the requested page or the page with the posted
-    form. If the browser's session ended with its account, that page says so.
+def sign_in_first(request: Request, shared: Shared) -> HTTPException:
+    """Return a redirect to the sign-in page, and from there back to the requested page or the page with the
+    posted form. If the browser's session ended with its account, that page says so.
     """
-    came = local_part(str(request.url)) if request.method in sessions.SAFE else came_from(request, shared)
+    came = _local_part(str(request.url)) if request.method in sessions.SAFE else came_from(request, shared)
     query = {"next": came or HOME}
     try:
         if secret := sessions.secret_of(request, shared.settings):
@@ -139,7 +139,6 @@ async def _text(file: UploadFile) -> str:
 
 
 def posted(visitor: Annotated[Visit, Depends(visit)], sent: Annotated[Fields, Depends(fields)]) -> Posted:
-    """Read the form that a signed-in visitor posted."""
     sessions.must_match(visitor.secret, sent.get(sessions.CSRF_FIELD))
     return Posted(visitor, {name: value for name, value in sent.items() if name != sessions.CSRF_FIELD})
 
@@ -185,9 +184,9 @@ def attempt(form: str, given: Fields, act: Callable[[], Response], again: Callab
 
 
 def posting(form: str, page: Callable[..., Response]) -> Callable[[Callable[..., Response]], Callable[..., Response]]:
-    """Turn a function that carries out a form into a route (see `attempt`). `form` may name arguments of the route in
-    braces. `page` shows the form again: it is called, by name, with the `complaint`, the `visit` of the signed-in
-    visitor, and the route's arguments.
+    """Turn a function that carries out a form into a route (see `attempt`). `form` may name arguments of the
+    route in braces. `page` shows the form again: it is called, by name, with the `complaint`, the `visit` of
+    the signed-in visitor, and the route's arguments.
     """
 
     def decorate(act: Callable[..., Response]) -> Callable[..., Response]:
@@ -206,15 +205,32 @@ def posting(form: str, page: Callable[..., Response]) -> Callable[[Callable[...,
     return decorate
 
 
-def private(shared: Services, name: str, visitor: Visit | None, complaint: Complaint | None, **values: Any) -> Response:
-    """Render a page for one person."""
+def shows(router: APIRouter, path: str) -> Callable[[_Page], _Page]:
+    """Let a page that may be shown with a complaint (see `posting`) also answer GET at this path. It then
+    gets only those of its arguments that are `Annotated`, as for any route.
+    """
+
+    def decorate(page: _Page) -> _Page:
+        def route(**given: Any) -> Response:
+            return page(**given)
+
+        own = inspect.signature(page, eval_str=True).parameters.values()
+        kind = inspect.Parameter.KEYWORD_ONLY
+        given = [each.replace(kind=kind) for each in own if get_origin(each.annotation) is Annotated]
+        route.__signature__ = inspect.Signature(given)  # type: ignore[attr-defined]
+        router.get(path)(route)
+        return page
+
+    return decorate
+
+
+def private(shared: Shared, name: str, visitor: Visit | None, complaint: Complaint | None, **values: Any) -> Response:
     content = render(shared, name, visit=visitor, complaint=complaint, **values)
     headers = {"Cache-Control": "no-store", **(complaint.headers if complaint else {})}
     return Response(content, complaint.status if complaint else 200, headers, "text/html")
 
 
 def onward(path: str) -> Response:
-    """Redirect to that page with GET."""
     return RedirectResponse(path, 303, {"Cache-Control": "no-store"})
 
 
@@ -226,13 +242,13 @@ def local_path(path: str | None) -> str:
     return path if plain and path.startswith("/") and not path.startswith("//") else HOME
 
 
-def local_part(address: str) -> str:
+def _local_part(address: str) -> str:
     """Return the path and query of an address of this site."""
     parts = urlsplit(address)
     return local_path(f"{parts.path}?{parts.query}" if parts.query else parts.path)
 
 
-def came_from(request: Request, shared: Services) -> str | None:
+def came_from(request: Request, shared: Shared) -> str | None:
     """Return the page from which the browser came, if on this site (a refused form's address takes only forms)."""
     address = request.headers.get("referer", "")
     try:
@@ -242,11 +258,10 @@ def came_from(request: Request, shared: Services) -> str | None:
         return None
     asking = {"type": "http", "method": "GET", "path": urlsplit(address).path, "root_path": "", "headers": []}
     shown = ours and any(route.matches(asking)[0] is Match.FULL for route in request.app.routes)
-    return local_part(address) if shown else None
+    return _local_part(address) if shown else None
 
 
 def _in_words(complaint: ErrorDetails) -> str:
-    """Return a complaint about a field in words for people."""
     text = plainly(complaint)
     place = next((part + 1 for part in complaint["loc"][1:] if isinstance(part, int)), None)
     return text if place is None else _("Number %(place)s: %(text)s", place=place, text=text)

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import zipfile
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -90,8 +89,13 @@ def game(shared: Shared, name: str) -> str:
 def kit(name: str, kit: str) -> Response:
     if name not in GAMES or kit not in house_bots(name):
         raise NotFound("starter kit", kit)
+    folder, made = bots_of(name) / kit, io.BytesIO()
+    with ZipFile(made, "w", ZIP_DEFLATED) as archive:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                archive.writestr(ZipInfo(str(path.relative_to(folder))), path.read_bytes())  # always the same
     headers = {"Content-Disposition": f'attachment; filename="{name}-{kit}.zip"'}
-    return Response(zipped(name, kit), headers=headers, media_type="application/zip")
+    return Response(made.getvalue(), headers=headers, media_type="application/zip")
 
 
 @cache
@@ -102,12 +106,12 @@ def rules(name: str, reader: str) -> Markup | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Kit:
+class _Kit:
     name: str
     language: Recipe
 
 
-def grouped(kits: Sequence[Kit], installed: Set[str] | None) -> Iterator[tuple[str, Sequence[Kit]]]:
+def grouped(kits: Sequence[_Kit], installed: Set[str] | None) -> Iterator[tuple[str, Sequence[_Kit]]]:
     """Yield the kits by purpose, each group with a sentence. Kits in languages that this server lacks, and refuses, are
     left out.
     """
@@ -120,33 +124,19 @@ def grouped(kits: Sequence[Kit], installed: Set[str] | None) -> Iterator[tuple[s
 
 
 @cache
-def kits(name: str) -> tuple[Kit, ...]:
+def kits(name: str) -> tuple[_Kit, ...]:
     """Return the game's house bots, without folders that contain no program."""
     offered = []
     for kit in house_bots(name):
         try:
-            offered.append(Kit(kit, LANGUAGES[_language(bots_of(name) / kit)]))
+            folder = bots_of(name) / kit
+            manifest = folder / MANIFEST
+            files = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
+            language, _ = detect(".zip", files, manifest.read_text("utf-8") if manifest.is_file() else None)
+            offered.append(_Kit(kit, LANGUAGES[language]))
         except LanguageError as error:
             log.warning("%s: bots/%s is not offered: %s", name, kit, error)
     return tuple(offered)
-
-
-def _language(folder: Path) -> str:
-    manifest = folder / MANIFEST
-    files = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
-    return detect(".zip", files, manifest.read_text("utf-8") if manifest.is_file() else None)[0]
-
-
-@cache
-def zipped(name: str, kit: str) -> bytes:
-    """Zip the program's files. The bytes are the same each time."""
-    folder = bots_of(name) / kit
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(folder.rglob("*")):
-            if path.is_file() and "__pycache__" not in path.parts:
-                archive.writestr(zipfile.ZipInfo(str(path.relative_to(folder))), path.read_bytes())
-    return made.getvalue()
 
 
 TREE = SITE.parents[1]

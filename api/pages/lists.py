@@ -13,8 +13,7 @@ from deadheat.api.pages.board import entered
 from deadheat.api.pages.pictures import charts
 from deadheat.api.pages.render import everyones, first_of, game_title, render
 from deadheat.api.routes import environment as schemas
-from deadheat.api.schemas.base import RowId
-from deadheat.api.services import Services
+from deadheat.api.schemas import RowId
 from deadheat.engine.games import GAMES
 from deadheat.league.errors import NotFound
 from deadheat.league.records.bots import Bot
@@ -24,7 +23,6 @@ from deadheat.league.service.people.teams import team_info
 from deadheat.league.service.seasons.entries import entries_named
 from deadheat.league.service.seasons.seasons import leading_season, season_info
 from deadheat.league.service.views import careers, contests
-from deadheat.league.service.views.careers import Part, game_counts
 from deadheat.league.service.views.overview import newest_versions
 
 router = APIRouter()
@@ -37,11 +35,10 @@ Page = Annotated[RowId, Query(le=100_000)]
 @router.get("/games")
 @everyones
 def games(shared: Shared) -> str:
-    """List all games, each with its league."""
     with shared.db.reading() as session:
         leading = [(name, leading_season(session, name)) for name in GAMES]
         lines = [
-            (GAMES[name], game_counts(session, name), None if number is None else season_info(session, number))
+            (GAMES[name], careers.game_counts(session, name), None if number is None else season_info(session, number))
             for name, number in leading
         ]
     return render(shared, "games.html", games=lines)
@@ -50,7 +47,6 @@ def games(shared: Shared) -> str:
 @router.get("/bots")
 @everyones
 def bots(shared: Shared, q: Search = "", game: Annotated[str, Query(max_length=64)] = "", page: Page = 1) -> str:
-    """List the bots that are not retired, by game and name."""
     if game and game not in GAMES:
         raise NotFound("game", game)
     listed, count = shared.read(bots_named, q, game=game or None, skip=(page - 1) * ROWS, limit=ROWS)
@@ -63,7 +59,6 @@ def bots(shared: Shared, q: Search = "", game: Annotated[str, Query(max_length=6
 @router.get("/games/{name}/submissions")
 @everyones
 def submissions(shared: Shared, name: str, before: Number = None) -> str:
-    """List all versions of a game's bots, the newest first, each with its verdict."""
     if name not in GAMES:
         raise NotFound("game", name)
     shown, older = first_of(shared.read(newest_versions, ROWS + 1, game=name, before=before), ROWS)
@@ -74,7 +69,6 @@ def submissions(shared: Shared, name: str, before: Number = None) -> str:
 @router.get("/seasons/{season_id}/participants")
 @everyones
 def participants(shared: Shared, season_id: Id, q: Search = "", page: Page = 1) -> str:
-    """List all bots in a season, with their places."""
     with shared.db.reading() as session:
         season = season_info(session, season_id)
         entries, count = entries_named(session, season_id, q, skip=(page - 1) * ROWS, limit=ROWS)
@@ -87,7 +81,6 @@ def participants(shared: Shared, season_id: Id, q: Search = "", page: Page = 1) 
 @router.get("/environment")
 @everyones
 def environment(shared: Shared) -> str:
-    """Show the image's description of languages, versions, commands and limits."""
     newest = shared.read(newest_environment)
     described = None if newest is None else schemas.Environment.of(newest, shared.settings)
     return render(shared, "environment.html", environment=described, image=shared.settings.image)
@@ -97,7 +90,7 @@ PICTURES = 4
 """The number of seasons for which the courses of an author's or a team's bots through the evaluations are drawn."""
 
 MOST_WAYS = 10
-Course = list[tuple[Part, Mapping[str, Any] | None, int]]
+Course = list[tuple[careers.Part, Mapping[str, Any] | None, int]]
 """A bot's seasons, the newest first: each with its row (None: no place) and the number of bots with a place."""
 
 
@@ -117,18 +110,14 @@ def team(shared: Shared, team_id: Id) -> str:
         return _people(shared, session, careers.team_bots(session, team_id), who=info.name, team=info, teams=[])
 
 
-def _people(shared: Services, session: Session, bots: Sequence[Bot], **about: Any) -> str:
+def _people(shared: Shared, session: Session, bots: Sequence[Bot], **about: Any) -> str:
+    """Render the page, with pictures of the newest seasons in which these bots were in two evaluations."""
     by_bot = courses(shared, session, bots)
-    return render(shared, "people.html", bots=bots, courses=by_bot, pictures=evaluated(session, by_bot), **about)
-
-
-def evaluated(session: Session, by_bot: Mapping[int, Course]) -> list[tuple[Part, charts.Courses]]:
-    """Return the newest `PICTURES` seasons in which these bots were in two evaluations, each with their courses."""
-    in_season: dict[int, tuple[Part, list[int]]] = {}
+    in_season: dict[int, tuple[careers.Part, list[int]]] = {}
     for bot_id, parts in by_bot.items():
         for part, _, _ in parts:
             in_season.setdefault(part.season_id, (part, []))[1].append(bot_id)
-    made = []
+    made: list[tuple[careers.Part, charts.Courses]] = []
     for season_id in sorted(in_season, reverse=True):
         part, bot_ids = in_season[season_id]
         picture = charts.courses(contests.courses(session, season_id, bot_ids[:MOST_WAYS]))
@@ -136,10 +125,10 @@ def evaluated(session: Session, by_bot: Mapping[int, Course]) -> list[tuple[Part
             made.append((part, picture))
         if len(made) == PICTURES:
             break
-    return made
+    return render(shared, "people.html", bots=bots, courses=by_bot, pictures=made, **about)
 
 
-def courses(shared: Services, session: Session, bots: Sequence[Bot]) -> dict[int, Course]:
+def courses(shared: Shared, session: Session, bots: Sequence[Bot]) -> dict[int, Course]:
     parts = careers.parts_of(session, [bot.id for bot in bots])
     seasons = {part.season_id for own in parts.values() for part in own if part.has_results}
     standings = {season_id: shared.boards.newest(session, season_id).standings["rows"] for season_id in seasons}

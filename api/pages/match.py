@@ -1,15 +1,14 @@
-"""A match: who won and why, the replay, how to verify everything, and the picture that other sites show beside a link
-to it (Open Graph); and all matches of a season or a bot, page by page.
+"""A match: who won and why, the replay, how to verify everything, and the picture that other sites show
+beside a link to it (Open Graph); and all matches of a season or a bot, page by page.
 
-The picture is drawn once and kept like the scenes. Names are ASCII (`api.schemas.base`), so Pillow's own typeface has
-every letter. The colours are those of the site's style sheet.
+The picture is drawn once and kept like the scenes. Names are ASCII (`api.schemas`), so Pillow's own
+typeface has every letter. The colours are those of the site's style sheet.
 """
 
 import json
 import math
 import re
 import time
-from dataclasses import dataclass
 from functools import cache
 from io import BytesIO
 from typing import Annotated, Any, Literal
@@ -23,17 +22,17 @@ from deadheat.api.deps import Id, Number, Shared, Viewer
 from deadheat.api.edge.caching import NOWHERE, answer
 from deadheat.api.edge.middleware import POLICY
 from deadheat.api.pages.render import ROWS, everyones, first_of, game_title, render
-from deadheat.api.routes.replays import VERSION, Telling, telling, transcript_of
-from deadheat.api.services import SITE, Body, Services
+from deadheat.api.routes.replays import VERSION, told, transcript_of
+from deadheat.api.services import SITE, Body
 from deadheat.engine.figures import points
+from deadheat.engine.games import variants
 from deadheat.engine.language import ENGLISH, N_, _, gettext, language, reading
-from deadheat.engine.scenes import has_lead, scenes
+from deadheat.engine.scenes import has_lead, scenes, scenes_so_far
 from deadheat.league.errors import WITHHELD, WrongState
 from deadheat.league.records.matches import Match, SeatView
 from deadheat.league.records.rulings import AuditRecord
 from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.ground.audit import audit_log
-from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.service.series import live
 from deadheat.league.service.views.matches import match_detail, matches, neighbours
@@ -63,7 +62,13 @@ def match(shared: Shared, request: Request, viewer: Viewer, match_id: Id) -> Res
             "site": shared.settings.site_url or str(request.base_url).rstrip("/"),
             "embeds": bool(shared.settings.embed_origins),
         }
-    values |= {"moves": _moves(shared, detail), "watched": _watched(shared, detail, viewer), "ended": ended(detail)}
+    watched: dict[str, object] | None = None
+    if detail.state is MatchState.SCHEDULED:
+        seen = shared.read(live.watch, match_id, viewer)
+        game = variants.rules(seen.game, seen.variant)
+        shown = [] if seen.match is None else scenes_so_far(game, seen.match, detail.names)
+        watched = {"told": told(seen), "scenes": shown}
+    values |= {"moves": _moves(shared, detail), "watched": watched, "ended": ended(detail)}
     content = render(shared, "match.html", match=detail, **values)
     # Without the site's own address, the page contains the one that this request named.
     once = detail.asked is Asked.PRIVATE or not shared.settings.site_url
@@ -71,7 +76,7 @@ def match(shared: Shared, request: Request, viewer: Viewer, match_id: Id) -> Res
     return Response(content, headers=headers, media_type="text/html")
 
 
-def _moves(shared: Services, match: Match) -> Markup:
+def _moves(shared: Shared, match: Match) -> Markup:
     """Return the moves in words; empty if there is no transcript that the reader may see, or if it is lost.
 
     They are kept like a viewer's documents. To read the transcript and make them takes two thirds of the page's time.
@@ -110,45 +115,22 @@ WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Ruling:
-    """A record of the audit log about this match, in words. `again`: the match that replaces it; `remark`: public facts
-    about the person who decided.
+def _ruling(entry: AuditRecord) -> dict[str, Any]:
+    """Return a record of the audit log about this match, in words. `again`: the match that replaces it;
+    `remark`: public facts about the person who decided.
     """
-
-    words: str
-    actor: str
-    at: str
-    why: str
-    again: int | None
-    remark: str
-
-
-def _ruling(entry: AuditRecord) -> Ruling:
     data: dict[str, Any] = parsed if isinstance(parsed := json.loads(entry.data), dict) else {}
     words = gettext(WORDS.get(entry.action, entry.action.replace("-", " ").capitalize()))
     if entry.action == "appeal-ruled":
         words = _("Appeal upheld") if data.get("upheld") else _("Appeal rejected")
     if entry.action == "match-decided":
         words = _("Decided: seat %(seat)s lost", seat=data.get("lost_by_seat"))
-    return Ruling(
-        words=words,
-        actor=entry.actor,
-        at=entry.at[:16].replace("T", " "),
-        why=data.get("reason") or data.get("ruling") or "",
-        again=data.get("again"),
-        remark=data.get("remark", ""),
-    )
-
-
-def _watched(shared: Services, match: Match, viewer: Person | None) -> Telling | None:
-    if match.state is not MatchState.SCHEDULED:
-        return None
-    return telling(shared.read(live.watch, match.id, viewer), match.names)
+    why, at = data.get("reason") or data.get("ruling") or "", entry.at[:16].replace("T", " ")
+    shown = {"words": words, "actor": entry.actor, "at": at, "why": why}
+    return shown | {"again": data.get("again"), "remark": data.get("remark", "")}
 
 
 def ended(match: Match) -> str:
-    """Return the result of a finished match as a sentence."""
     if all(seat.fault for seat in match.seats):  # not `rated`, which is never set at a promotion gate
         return _("Nobody won.")
     winners = [name for name, seat in zip(match.names, match.seats, strict=True) if seat.rank == 1]
@@ -183,8 +165,8 @@ def of_bot(
     lost: Annotated[bool, Query()] = False,
     show: Chosen = "",
 ) -> str:
-    """List the matches of a bot, of all its versions and seasons: against everybody or one `opponent`, and all or only
-    those in which the bot was not first.
+    """List the matches of a bot, of all its versions and seasons: against everybody or one `opponent`, and
+    all or only those in which the bot was not first.
     """
     with shared.db.reading() as session:
         bot = bot_info(session, bot_id)
@@ -194,7 +176,7 @@ def of_bot(
     return _listed(shared, before, show, about, bot_id=bot_id, opponent_id=opponent, lost=lost)
 
 
-def _listed(shared: Services, before: int | None, show: str, about: dict[str, Any], **whose: Any) -> str:
+def _listed(shared: Shared, before: int | None, show: str, about: dict[str, Any], **whose: Any) -> str:
     limit = LOOKED_AT if show else ROWS + 1
     finished = shared.read(matches, state=MatchState.DONE, before=before, limit=limit, **whose)
     if show == "faults":
@@ -215,7 +197,7 @@ def _listed(shared: Services, before: int | None, show: str, about: dict[str, An
     return render(shared, "matches.html", matches=shown, older=older, newest=before is None, **values)
 
 
-def worth_watching(shared: Services, session: Session, season_id: int | None = None) -> dict[str, Match]:
+def worth_watching(shared: Shared, session: Session, season_id: int | None = None) -> dict[str, Match]:
     """Return what `highlights` finds in a season or in all, chosen once a minute, because that takes a while."""
     key, minute = ("highlights", season_id), int(time.monotonic() // 60)
     return shared.boards.newest_part(key, minute, lambda: highlights(session, season_id))

@@ -144,7 +144,6 @@ def author_link(name: str) -> Markup:
 
 
 def paragraph(text: str, limit: int = 4000) -> str:
-    """Return text of several lines, which stay lines."""
     return "\n".join(shown(line, limit) for line in text[:limit].splitlines())
 
 
@@ -155,7 +154,6 @@ def ms(nanoseconds: float) -> str:
 
 
 def instant(at: datetime) -> str:
-    """Format a time in UTC to the second."""
     return f"{at:%Y-%m-%d %H:%M:%S} UTC"
 
 
@@ -193,7 +191,6 @@ def minus(figure: str) -> str:
 
 
 def outcome(match: Match, seat: SeatView) -> str:
-    """Say how a match ended for one of its seats."""
     ranks = [other.rank for other in match.seats if other.rank is not None]
     return place(ranks, seat.seat) if len(ranks) == len(match.seats) else ""
 
@@ -220,7 +217,6 @@ def differences(season: Season) -> list[str]:
 
 @cache
 def game_picture(name: str) -> str:
-    """Return the address of a game's picture, or of the general one."""
     return game_file(name, "picture.svg") or "/static/any-game.svg"
 
 

@@ -4,7 +4,6 @@ of seats, and the fit of the ratings.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import combinations, groupby
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -15,14 +14,12 @@ from markupsafe import Markup
 from pydantic import ConfigDict
 from sqlmodel import Session
 
+from deadheat.api import schemas as base
 from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.pages.board import line
 from deadheat.api.pages.match import worth_watching
 from deadheat.api.pages.pictures.charts import trend
 from deadheat.api.pages.render import ROWS, everyones, render
-from deadheat.api.schemas import base
-from deadheat.api.schemas.base import RowId
-from deadheat.api.services import Services
 from deadheat.engine.figures import bars
 from deadheat.engine.language import N_, gettext, language
 from deadheat.league.database import now
@@ -68,7 +65,7 @@ class Chosen(base.Query):
     q: Annotated[str, Query(max_length=64)] = ""
     language: Annotated[str, Query(max_length=32)] = ""
     division: Number = None
-    page: RowId = 1
+    page: base.RowId = 1
 
     @property
     def query(self) -> str:
@@ -78,7 +75,6 @@ class Chosen(base.Query):
         return f"&{query}" if query else ""
 
     def matching(self, rows: Sequence[Row]) -> Sequence[Row]:
-        """Return the matching rows."""
         matched = rows
         if wanted := self.q.strip().casefold():
             named = (
@@ -92,7 +88,7 @@ class Chosen(base.Query):
 
 
 @dataclass(frozen=True, slots=True)
-class Podium:
+class _Podium:
     """The first three places of a division. `steps`: each place that is taken, with the rows that share it.
 
     `by_stages`: the stages of the finals decided, not the ratings.
@@ -104,21 +100,20 @@ class Podium:
 
     @property
     def winners(self) -> Sequence[Row]:
-        """The rows in the first place."""
         return self.steps[0][1]
 
 
 STEPS = 3
 
 
-def podiums(rows: Sequence[Row], divisions: Mapping[int, str]) -> list[Podium]:
+def podiums(rows: Sequence[Row], divisions: Mapping[int, str]) -> list[_Podium]:
     """Return the podium of each division that has places. `rows`: best first."""
     found = []
     for number, name in divisions.items():
         first = [row for row in rows if row["division"] == number and row["rank"] is not None and row["rank"] <= STEPS]
         if first:
             steps = [(rank, list(shared)) for rank, shared in groupby(first, lambda row: row["rank"])]
-            found.append(Podium(name, first[0].get("finals_place") is not None, steps))
+            found.append(_Podium(name, first[0].get("finals_place") is not None, steps))
     return found
 
 
@@ -137,10 +132,15 @@ def season(shared: Shared, season_id: Id, chosen: Annotated[Chosen, Query()]) ->
         info = season_info(session, season_id)
         board = shared.boards.newest(session, season_id)
         rows, totals = board.standings["rows"], board.standings["totals"]
-        at, draws, dates = now(session), coming(session, season_id), _dates(info)
+        at, draws = now(session), coming(session, season_id)
+        dates = []  # each step's words before and after its date; one that is late keeps the former
+        for state, name, date in dated_steps(info, SeasonState.SCHEDULED):
+            what = name.removesuffix("_at")
+            dates.append((what, what.capitalize() if state.is_after(info.state) else SEASON_STEPS[state].past, date))
         key = (season_id, board.snapshot_id, chosen, language(), tuple(info.divisions))
         next_draw = [(N_("next evaluation"), due) for _words, due in draws[:1]]
-        ranked = is_ranked(board)
+        # Says the ranking anything? A match counts, or ratings come from an earlier season.
+        ranked = totals is not None and (totals["rated"] > 0 or any(row["prior_elo"] is not None for row in rows))
         divisions = {division.number: division.name for division in info.divisions}
         newest = of_season(session, season_id, EVALUATIONS, limit=RECENT_EVALUATIONS)
         absent = absent_bots(session, season_id)
@@ -175,13 +175,7 @@ def season(shared: Shared, season_id: Id, chosen: Annotated[Chosen, Query()]) ->
     return render(shared, "season.html", **values)
 
 
-def is_ranked(board: Leaderboard) -> bool:
-    """Say whether a ranking says anything: a match counts, or ratings come from an earlier season."""
-    rows, totals = board.standings["rows"], board.standings["totals"]
-    return totals is not None and (totals["rated"] > 0 or any(row["prior_elo"] is not None for row in rows))
-
-
-def _instead(shared: Services, session: Session, newest: Sequence[Contest]) -> ContestDetail | None:
+def _instead(shared: Shared, session: Session, newest: Sequence[Contest]) -> ContestDetail | None:
     """Return what a page shows in place of a ranking that says nothing: the newest evaluation that is over, else the
     one that is played, with the first places; None if there is neither.
     """
@@ -202,7 +196,7 @@ def _progress(session: Session, info: Season, totals: Row | None) -> Progress:
     )
 
 
-def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen, info: Season) -> Shown:
+def shown(shared: Shared, session: Session, board: Leaderboard, chosen: Chosen, info: Season) -> Shown:
     """Return the requested page of the matching rows, by the name of their division, with pictures of intervals and
     trends. The intervals of a page share a scale. With a filter, the scale contains the ratings of all rows.
     """
@@ -241,17 +235,6 @@ def _limits(info: Season) -> list[tuple[str, str]]:
     return limits
 
 
-def _dates(info: Season) -> list[tuple[str, str, datetime]]:
-    """Return the dated steps in order, each with its words before and after its date; one that has not been taken after
-    its date keeps the former.
-    """
-    dates = []
-    for state, name, at in dated_steps(info, SeasonState.SCHEDULED):
-        what = name.removesuffix("_at")
-        dates.append((what, what.capitalize() if state.is_after(info.state) else SEASON_STEPS[state].past, at))
-    return dates
-
-
 CYCLES = 3
 """The number of cycles drawn: those in which the weakest of the three wins is clearest."""
 
@@ -260,14 +243,12 @@ HEATS = 10
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One bot's points in the games against another, as text, and the step of the scale."""
-
     text: str
     heat: int
 
 
 @dataclass(frozen=True, slots=True)
-class Beat:
+class _Beat:
     """One bot took more than half of the points from another."""
 
     winner: Row
@@ -276,7 +257,7 @@ class Beat:
 
 
 @dataclass(frozen=True, slots=True)
-class SeatBar:
+class _SeatBar:
     """A seat's value in Elo, its 95 % interval, and their places in the picture (0 to 100)."""
 
     seat: int
@@ -293,7 +274,7 @@ def statistics(shared: Shared, season_id: Id) -> str:
         info = season_info(session, season_id)
         board = shared.boards.newest(session, season_id)
     standings = board.standings
-    tables = [(effect["seats"], effect["tables"], seat_bars(effect)) for effect in standings["seats"]]
+    tables = [(effect["seats"], effect["tables"], _seat_bars(effect)) for effect in standings["seats"]]
     values = {"pairs": points(standings), "cycles": cycles(standings), "fit": standings["fit"], "tables": tables}
     return render(shared, "statistics.html", season=info, board=board, **values)
 
@@ -320,7 +301,7 @@ def _cell(took: float, of: int) -> Cell | None:
     return Cell(f"{took:g}/{of}", round(HEATS * took / of)) if of else None
 
 
-def cycles(standings: Row) -> list[tuple[Beat, Beat, Beat]]:
+def cycles(standings: Row) -> list[tuple[_Beat, _Beat, _Beat]]:
     """Return the clearest cycles among the first bots: each beats the next, and the last beats the first."""
     pairs = standings["pairs"]
     if pairs is None:
@@ -332,13 +313,13 @@ def cycles(standings: Row) -> list[tuple[Beat, Beat, Beat]]:
             edges = ((a, b), (b, c), (c, a))
             if all(of[i][j] and 2 * won[i][j] > of[i][j] for i, j in edges):
                 clear = min((won[i][j] - of[i][j] / 2) / of[i][j] ** 0.5 for i, j in edges)
-                beats = [Beat(rows[i], rows[j], f"{won[i][j]:g} : {won[j][i]:g}") for i, j in edges]
+                beats = [_Beat(rows[i], rows[j], f"{won[i][j]:g} : {won[j][i]:g}") for i, j in edges]
                 candidates.append((clear, (beats[0], beats[1], beats[2])))
     candidates.sort(key=lambda cycle: -cycle[0])
     return [beats for _, beats in candidates[:CYCLES]]
 
 
-def seat_bars(effect: Row) -> list[SeatBar]:
+def _seat_bars(effect: Row) -> list[_SeatBar]:
     """Return the seats of tables of one size on a common scale with zero in the middle."""
     errors = [NORMAL_95 * se for se in effect["se_elo"]]
     most: float = max([abs(elo) + error for elo, error in zip(effect["elo"], errors, strict=True)] + [10.0])
@@ -347,6 +328,6 @@ def seat_bars(effect: Row) -> list[SeatBar]:
         return round(50 + 50 * elo / most, 1)
 
     return [
-        SeatBar(seat, elo, elo - error, elo + error, (place(elo - error), place(elo), place(elo + error)))
+        _SeatBar(seat, elo, elo - error, elo + error, (place(elo - error), place(elo), place(elo + error)))
         for seat, (elo, error) in enumerate(zip(effect["elo"], errors, strict=True))
     ]

@@ -8,11 +8,10 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query
 from sqlmodel import Session
 
+from deadheat.api import schemas as base
 from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.pages.pictures.timelines import Timeline, drawn
 from deadheat.api.pages.render import ROWS, everyones, first_of, render
-from deadheat.api.schemas import base
-from deadheat.api.services import Services
 from deadheat.engine.language import N_, gettext
 from deadheat.league.errors import NotFound
 from deadheat.league.records.matches import Late, Over, Timeouts, Whose
@@ -35,7 +34,7 @@ def get_timeouts(
     return found(shared, season, over)
 
 
-def found(shared: Services, season_id: int | None, over: Over) -> Timeouts:
+def found(shared: Shared, season_id: int | None, over: Over) -> Timeouts:
     """Count late answers. Raises NotFound."""
     with shared.db.reading() as session:
         seasons = names_going_on(session) if season_id is None else [season_id]
@@ -93,7 +92,7 @@ def course(counted: Timeouts) -> Timeline:
     return drawn(title, "%", points, points[-1][0], step * (count - 1), step, layers=layers, least=LEAST_PERCENT)
 
 
-def _page(shared: Services, season_id: int | None, over: Over) -> str:
+def _page(shared: Shared, season_id: int | None, over: Over) -> str:
     counted = found(shared, season_id, over)
     with shared.db.reading() as session:
         season = None if season_id is None else season_info(session, season_id)

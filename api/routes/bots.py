@@ -13,14 +13,12 @@ from starlette.responses import StreamingResponse
 from deadheat.api.deps import Asker, Id, Shared
 from deadheat.api.edge.uploading import FIELD, Received, receive_file, takes_upload
 from deadheat.api.routes.replays import A_FILE, JSON_LINES, record_file, uploaded_file
-from deadheat.api.schemas.base import Input, Items, Name, RowId
-from deadheat.api.schemas.base import Query as QueryModel
-from deadheat.api.services import Services
+from deadheat.api.schemas import Input, Items, Name, RowId
+from deadheat.api.schemas import Query as QueryModel
 from deadheat.engine.games import GAMES
 from deadheat.league.records.bots import Bot, BuildLog, Version
 from deadheat.league.records.entries import PanelResult
 from deadheat.league.service.bots import bots
-from deadheat.league.service.bots.bots import installed_languages
 from deadheat.league.service.jobs.builds import BUILDS
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons import participation
@@ -128,7 +126,7 @@ class Wish(QueryModel):
     season: RowId | None = Field(default=None, description="The season that the bot enters once the version is ready.")
 
 
-def uploadable_bot(shared: Shared, asker: Asker, bot_id: Id) -> int:
+def _uploadable_bot(shared: Shared, asker: Asker, bot_id: Id) -> int:
     """Return the bot's id before any of the body is read. Raises NotFound, OverQuota."""
     shared.read(bots.may_upload, asker, bot_id)
     return bot_id
@@ -147,7 +145,7 @@ def uploadable_bot(shared: Shared, asker: Asker, bot_id: Id) -> int:
 async def upload_version(
     shared: Shared,
     asker: Asker,
-    bot_id: Annotated[int, Depends(uploadable_bot)],
+    bot_id: Annotated[int, Depends(_uploadable_bot)],
     request: Request,
     response: Response,
     wish: Annotated[Wish, Query()],
@@ -158,7 +156,7 @@ async def upload_version(
     async with shared.room.take(asker.id, request):
         with tempfile.TemporaryFile() as file:
             received = await receive_file(request, file, shared.settings.upload_limit_bytes)
-            taking_in = partial(accept_upload, shared, asker, bot_id, cast("BinaryIO", file), received, wish.season)
+            taking_in = partial(_accept_upload, shared, asker, bot_id, cast("BinaryIO", file), received, wish.season)
             version = await to_thread.run_sync(taking_in, limiter=shared.taking_in)
     response.headers["Location"] = f"/v1/bots/{bot_id}/versions/{version.number}"
     return version
@@ -201,11 +199,11 @@ def get_source(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Response
     return uploaded_file(shared, version.sha256, version.size_bytes, version.filename, name)
 
 
-def accept_upload(
-    shared: Services, asker: Person, bot_id: int, file: BinaryIO, received: Received, enters_id: int | None = None
+def _accept_upload(
+    shared: Shared, asker: Person, bot_id: int, file: BinaryIO, received: Received, enters_id: int | None = None
 ) -> Version:
     """Inspect and store an upload, commit, and only then tell a worker."""
-    installed = shared.read(installed_languages)
+    installed = shared.read(bots.installed_languages)
     upload = bots.accept(file, received.filename, received.sha256, shared.settings, shared.blobs, installed)
     version = shared.change(bots.add_version, asker, bot_id, upload, enters_id)
     shared.nudge(BUILDS, version.id)

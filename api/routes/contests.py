@@ -1,27 +1,120 @@
 """Contests: lists, results and ends of all kinds; what `/v1` had before as evaluations and challenges stays."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
-from sqlmodel import Session, col
+from pydantic import Field
+from sqlmodel import col
 
+from deadheat.api import schemas as base
 from deadheat.api.deps import REFUSED, Asker, Id, Shared, Viewer
 from deadheat.api.edge.caching import NOWHERE
 from deadheat.api.routes.matches import Matches
-from deadheat.api.schemas import base
-from deadheat.api.schemas import contests as schemas
 from deadheat.engine.language import _
-from deadheat.league.errors import WrongState
-from deadheat.league.records.contests import Contest, ContestDetail, Evaluation, EvaluationDetail
+from deadheat.league.errors import BadSetting, WrongState
+from deadheat.league.pairing.duel import Duel
+from deadheat.league.pairing.formats import EvaluationFormat
+from deadheat.league.records.contests import Contest, ContestDetail, Evaluation, EvaluationDetail, EvaluationPairing
 from deadheat.league.records.entries import AskedChallenge
 from deadheat.league.service.duels import requests
 from deadheat.league.service.evaluations.beginning import begin_now, cancel_evaluation, resume_evaluation
-from deadheat.league.service.people.person import Person
 from deadheat.league.service.views import contests as views
 from deadheat.league.service.views import former
 from deadheat.league.service.views.matches import matches
+from deadheat.league.sprt import Terms
 from deadheat.league.states import EVALUATIONS, ContestKind
 from deadheat.league.tables import Contest as ContestRow
+from deadheat.league.terms import SeasonName
+from deadheat.league.timetable import MOST_MATCHES, MOST_ROUNDS, DeclaredEvaluation
+
+MOST_OPPONENTS = 50
+"""The most opponents that are named, or taken from the ranking."""
+
+
+class SequentialTest(base.Input):
+    """A sequential test in normalised Elo, as `deadheat tournament --sprt` has it: it stops the games as soon
+    as it decides.
+    """
+
+    elo0: float = Field(ge=-1000, le=1000, description="The difference at which it fails.")
+    elo1: float = Field(ge=-1000, le=1000, description="The difference at which it passes; above `elo0`.")
+    alpha: float = Field(default=0.05, ge=0.001, lt=0.5, description="Share of wrong passes.")
+    beta: float = Field(default=0.05, ge=0.001, lt=0.5, description="Share of wrong failures.")
+
+    def terms(self, setting: str) -> Terms:
+        """Return the terms of the test. Raises BadSetting, about `setting`: the bounds do not make a test."""
+        try:
+            return Terms(self.elo0, self.elo1, alpha=self.alpha, beta=self.beta)
+        except ValueError as error:
+            raise BadSetting(setting, str(error)) from error
+
+
+class ChallengeRequest(base.Input):
+    """A request for unrated matches of your version against another bot, or several."""
+
+    season_id: base.RowId
+    bot_id: base.RowId
+    opponent_id: base.RowId | None = Field(default=None, description="A bot that plays in the season, or one of yours.")
+    opponent_ids: list[base.RowId] = Field(default=[], max_length=MOST_OPPONENTS, description="Further opponents.")
+    top: int | None = Field(
+        default=None,
+        ge=1,
+        le=MOST_OPPONENTS,
+        description="Further opponents: this many of the best in the newest ranking, without your own.",
+    )
+    games: int = Field(ge=1, le=100_000, description="Matches against each; with `test`, at most this many.")
+    version: base.RowId | None = Field(default=None, description="null: the newest ready one.")
+    opponent_version: base.RowId | None = Field(
+        default=None, description="Of `opponent_id`, if it is yours; null: the version that plays in the season."
+    )
+    test: SequentialTest | None = Field(
+        default=None, description="Judges each opponent separately; null: all games are played."
+    )
+    private: bool = Field(default=False, description="Only your bot's owners and organisers see the matches.")
+
+    def question(self) -> dict[str, Any]:
+        """Return the request as arguments of `requests.ask`. Raises BadSetting: the bounds do not make a test."""
+        terms = Duel(self.games, None if self.test is None else self.test.terms("test"))
+        return {"terms": terms, **self.model_dump(exclude={"season_id", "games", "test"})}
+
+
+class EvaluationRequest(base.Input):
+    """An evaluation that begins at once."""
+
+    name: SeasonName = "By hand"
+    format: EvaluationFormat
+    rounds: int | None = Field(
+        default=None, ge=1, le=MOST_ROUNDS, description="The number of rounds; required for a Swiss."
+    )
+    matches: int = Field(default=2, ge=1, le=MOST_MATCHES, description="Matches per meeting.")
+    counts: bool = Field(default=False, description="Whether its matches count in the season's ranking, too.")
+
+    @property
+    def declared(self) -> DeclaredEvaluation:
+        """The evaluation as a timetable declares it, without times."""
+        return DeclaredEvaluation(**self.model_dump())
+
+
+class EvaluationRound(base.Items[EvaluationPairing]):
+    """The pairings of a round, board by board."""
+
+
+class ChallengePage(base.Page):
+    """The filter of a list of challenges."""
+
+    season: base.RowId | None = None
+
+
+class ContestPage(ChallengePage):
+    """The filter of a list of contests."""
+
+    kind: ContestKind | None = Field(default=None, description="Only of this kind.")
+
+    @property
+    def kinds(self) -> list[ContestKind]:
+        """The kinds to list."""
+        return [*ContestKind] if self.kind is None else [self.kind]
+
 
 router = APIRouter(prefix="/v1", tags=["contests"])
 
@@ -30,19 +123,18 @@ OfKind = Annotated[
     ContestKind | None, Query(description="The number is the one in the addresses of this kind: `known_as`.")
 ]
 APage = Annotated[base.Page, Query()]
-ContestPage = Annotated[schemas.ContestPage, Query()]
+ShownKinds = Annotated[ContestPage, Query()]
 
 
 @router.get("/seasons/{season_id}/contests", responses={404: {}})
-def list_contests(shared: Shared, season_id: Id, page: ContestPage) -> base.Paged[Contest]:
+def list_contests(shared: Shared, season_id: Id, page: ShownKinds) -> base.Paged[Contest]:
     """List the season's contests that everybody may see, the newest first."""
-    with shared.db.reading() as session:
-        items = views.of_season(session, season_id, page.kinds, before=page.before, limit=page.size)
+    items = shared.read(views.of_season, season_id, page.kinds, before=page.before, limit=page.size)
     return base.Paged[Contest](items=items, next=page.next(items, lambda contest: contest.id))
 
 
 @router.get("/contests", responses={401: {}})
-def list_own_contests(shared: Shared, asker: Asker, page: ContestPage) -> base.Paged[Contest]:
+def list_own_contests(shared: Shared, asker: Asker, page: ShownKinds) -> base.Paged[Contest]:
     """List the duels of your bots, the newest first: challenges, gates and panels."""
     with shared.db.reading() as session:
         mine = [views.played_for(asker), col(ContestRow.kind).in_(page.kinds)]
@@ -56,8 +148,8 @@ def list_own_contests(shared: Shared, asker: Asker, page: ContestPage) -> base.P
 def get_contest(
     shared: Shared, viewer: Viewer, contest_id: Id, response: Response, kind: OfKind = None
 ) -> ContestDetail:
-    """Return a contest with its results so far. Gates, panels and private challenges are seen by their bots' owners and
-    by organisers without a bot in the season.
+    """Return a contest with its results so far. Gates, panels and private challenges are seen by their bots'
+    owners and by organisers without a bot in the season.
     """
     response.headers["Cache-Control"] = NOWHERE
     with shared.db.reading() as session:
@@ -67,12 +159,12 @@ def get_contest(
 @router.get("/contests/{contest_id}/rounds/{number}", responses={404: {}})
 def get_contest_round(
     shared: Shared, viewer: Viewer, contest_id: Id, number: RoundNumber, response: Response
-) -> schemas.EvaluationRound:
+) -> EvaluationRound:
     """List the pairings of a round with their matches; there are none before it is drawn."""
     response.headers["Cache-Control"] = NOWHERE
     with shared.db.reading() as session:
         row = views.must_see(session, viewer, contest_id)
-        return schemas.EvaluationRound(items=views.pairings(session, row.id, number)[0])
+        return EvaluationRound(items=views.pairings(session, row.id, number)[0])
 
 
 @router.get("/contests/{contest_id}/matches", responses={404: {}})
@@ -87,23 +179,18 @@ def list_contest_matches(shared: Shared, viewer: Viewer, contest_id: Id, page: A
 
 @router.post("/contests/{contest_id}/cancel", responses=REFUSED)
 def cancel_contest(shared: Shared, asker: Asker, contest_id: Id) -> ContestDetail:
-    """End a challenge of one of your bots, or, as an organiser, an evaluation. Matches in progress are played to the
-    end.
+    """End a challenge of one of your bots, or, as an organiser, an evaluation. Matches in progress are played
+    to the end.
     """
     with shared.db.transaction() as session:
-        end_contest(session, asker, contest_id)
+        row = views.must_see(session, asker, contest_id)
+        if row.kind in EVALUATIONS:
+            cancel_evaluation(session, asker, contest_id)
+        elif row.kind is ContestKind.REQUEST:
+            requests.stop(session, asker, row.public_id)
+        else:
+            raise WrongState(row.state, _("A gate or a panel ends by itself."))
         return views.contest(session, contest_id)
-
-
-def end_contest(session: Session, person: Person, contest_id: int) -> None:
-    """End a contest at a person's request. Raises NotFound, NotAllowed, WrongState."""
-    row = views.must_see(session, person, contest_id)
-    if row.kind in EVALUATIONS:
-        cancel_evaluation(session, person, contest_id)
-    elif row.kind is ContestKind.REQUEST:
-        requests.stop(session, person, row.public_id)
-    else:
-        raise WrongState(row.state, _("A gate or a panel ends by itself."))
 
 
 @router.post("/contests/{contest_id}/resume", responses=REFUSED)
@@ -118,21 +205,19 @@ def resume_contest(shared: Shared, asker: Asker, contest_id: Id) -> ContestDetai
 
 
 @router.post("/challenges", status_code=201, responses={**REFUSED, 429: {}})
-def ask(shared: Shared, asker: Asker, body: schemas.ChallengeRequest, response: Response) -> AskedChallenge:
+def ask(shared: Shared, asker: Asker, body: ChallengeRequest, response: Response) -> AskedChallenge:
     """Ask for unrated matches. Rated matches go first, an author's challenges one after another."""
-    with shared.db.transaction() as session:
-        made = requests.ask(session, asker, body.season_id, **body.question())
+    made = shared.change(requests.ask, asker, body.season_id, **body.question())
     response.headers["Location"] = f"/v1/challenges/{made.id}"
     return made
 
 
 @router.get("/challenges", responses={401: {}})
 def list_challenges(
-    shared: Shared, asker: Asker, page: Annotated[schemas.ChallengePage, Query()]
+    shared: Shared, asker: Asker, page: Annotated[ChallengePage, Query()]
 ) -> base.Paged[AskedChallenge]:
     """List the challenges of your bots, the newest first."""
-    with shared.db.reading() as session:
-        items = former.asked(session, asker, season_id=page.season, before=page.before, limit=page.size)
+    items = shared.read(former.asked, asker, season_id=page.season, before=page.before, limit=page.size)
     return base.Paged[AskedChallenge](items=items, next=page.next(items, lambda challenge: challenge.id))
 
 
@@ -140,8 +225,7 @@ def list_challenges(
 def get_challenge(shared: Shared, viewer: Viewer, challenge_id: Id, response: Response) -> AskedChallenge:
     """Return a challenge with its counts. Only its bot's owners and organisers see a private one."""
     response.headers["Cache-Control"] = NOWHERE
-    with shared.db.reading() as session:
-        return former.asked_challenge(session, viewer, challenge_id)
+    return shared.read(former.asked_challenge, viewer, challenge_id)
 
 
 @router.get("/challenges/{challenge_id}/matches", responses={404: {}})
@@ -155,8 +239,7 @@ def list_matches(shared: Shared, viewer: Viewer, challenge_id: Id, page: APage, 
 @router.post("/challenges/{challenge_id}/stop", responses={401: {}, 404: {}, 409: {}})
 def stop(shared: Shared, asker: Asker, challenge_id: Id) -> AskedChallenge:
     """End a challenge of one of your bots. Matches in progress are played to the end."""
-    with shared.db.transaction() as session:
-        return requests.stop(session, asker, challenge_id)
+    return shared.change(requests.stop, asker, challenge_id)
 
 
 # Evaluations --------------------------------------------------------------------------------------------------------
@@ -165,15 +248,12 @@ def stop(shared: Shared, asker: Asker, challenge_id: Id) -> AskedChallenge:
 @router.get("/seasons/{season_id}/evaluations", responses={404: {}})
 def list_evaluations(shared: Shared, season_id: Id, page: APage) -> base.Paged[Evaluation]:
     """List the season's evaluations, the newest first."""
-    with shared.db.reading() as session:
-        items = former.evaluations(session, season_id, before=page.before, limit=page.size)
+    items = shared.read(former.evaluations, season_id, before=page.before, limit=page.size)
     return base.Paged[Evaluation](items=items, next=page.next(items, lambda evaluation: evaluation.number))
 
 
 @router.post("/seasons/{season_id}/evaluations", status_code=201, responses={**REFUSED, 422: {}})
-def begin(
-    shared: Shared, asker: Asker, season_id: Id, body: schemas.EvaluationRequest, response: Response
-) -> EvaluationDetail:
+def begin(shared: Shared, asker: Asker, season_id: Id, body: EvaluationRequest, response: Response) -> EvaluationDetail:
     """Begin an evaluation now, whatever the timetable says. Organisers only."""
     with shared.db.transaction() as session:
         row = begin_now(session, asker, season_id, body.declared)
@@ -185,15 +265,14 @@ def begin(
 @router.get("/evaluations/{evaluation_id}", responses={404: {}})
 def get_evaluation(shared: Shared, evaluation_id: Id) -> EvaluationDetail:
     """Return an evaluation with its standings: final ones, or those so far."""
-    with shared.db.reading() as session:
-        return former.evaluation(session, evaluation_id)
+    return shared.read(former.evaluation, evaluation_id)
 
 
 @router.get("/evaluations/{evaluation_id}/rounds/{number}", responses={404: {}})
-def get_round(shared: Shared, evaluation_id: Id, number: RoundNumber) -> schemas.EvaluationRound:
+def get_round(shared: Shared, evaluation_id: Id, number: RoundNumber) -> EvaluationRound:
     """List the pairings of a round with their matches; there are none before it is drawn."""
     with shared.db.reading() as session:
-        return schemas.EvaluationRound(items=former.round_of(session, evaluation_id, number))
+        return EvaluationRound(items=former.round_of(session, evaluation_id, number))
 
 
 @router.post("/evaluations/{evaluation_id}/cancel", responses=REFUSED)

@@ -13,8 +13,7 @@ from starlette.responses import StreamingResponse
 
 from deadheat.api.deps import Id, Shared
 from deadheat.api.routes.replays import A_FILE, uploaded_file
-from deadheat.api.schemas.base import MAX_ID
-from deadheat.api.services import Services
+from deadheat.api.schemas import MAX_ID
 from deadheat.league.service.exports import Row, Scope, export_page, public_source
 from deadheat.league.words import Exported
 
@@ -70,7 +69,7 @@ def get_source(shared: Shared, season_id: Id, version_id: Id) -> Response:
     return uploaded_file(shared, version.source_sha256, version.size_bytes, version.filename, name)
 
 
-def _pages(shared: Services, scope: Scope, table: Exported, rows: list[Row], after: int | None) -> Iterator[list[Row]]:
+def _pages(shared: Shared, scope: Scope, table: Exported, rows: list[Row], after: int | None) -> Iterator[list[Row]]:
     yield rows
     while after is not None:
         rows, after = shared.read(export_page, scope, table, after)

@@ -6,12 +6,11 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field, model_validator
 from starlette.responses import StreamingResponse
 
+from deadheat.api import schemas as base
 from deadheat.api.deps import Asker, Id, Shared, Viewer
 from deadheat.api.edge.caching import NOWHERE
 from deadheat.api.edge.caching import matches as etag_matches
 from deadheat.api.routes.replays import FOR_EVER, JSON_LINES, record_file
-from deadheat.api.schemas import base
-from deadheat.api.schemas.base import Items, Paged
 from deadheat.league.records.matches import EndingView, Match, MatchDetail, Whose
 from deadheat.league.service.series.privacy import is_private
 from deadheat.league.service.views.matches import endings, match_detail, matches, transcript_of
@@ -19,22 +18,22 @@ from deadheat.league.states import MatchState
 from deadheat.league.terms import Date
 
 
-class Matches(Paged[Match]):
+class Matches(base.Paged[Match]):
     """The newest first; `next` continues the list."""
 
 
-class HeldMatches(Items[MatchDetail]):
+class HeldMatches(base.Items[MatchDetail]):
     """Matches that wait for an organiser."""
 
 
-class Endings(Items[EndingView]):
+class Endings(base.Items[EndingView]):
     """One for each of your bots in the match."""
 
 
 router = APIRouter(prefix="/v1/matches", tags=["matches"])
 
 
-class MatchPage(base.Page):
+class _MatchPage(base.Page):
     """The filter of a list of matches."""
 
     season: base.RowId | None = None
@@ -57,7 +56,7 @@ class MatchPage(base.Page):
 
 
 @router.get("")
-def list_matches(shared: Shared, page: Annotated[MatchPage, Query()]) -> Matches:
+def list_matches(shared: Shared, page: Annotated[_MatchPage, Query()]) -> Matches:
     """List matches by season, bot and state, the last planned first; finished ones by when they ended.
 
     With `bot` and `lost`: those that it lost. With `late`: those with late answers that were the bot's or the host's

@@ -5,15 +5,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, Field, StringConstraints
 
+from deadheat.api import schemas as base
 from deadheat.api.deps import REFUSED, Asker, Id, Shared, UserName
-from deadheat.api.schemas import base
-from deadheat.api.schemas.base import Input, Items, Label, Name, Paged, RowId
-from deadheat.api.services import Services
 from deadheat.league.records.bots import NewToken, Notice, Team, Token, User
 from deadheat.league.service.people import access, notices, teams, users
-from deadheat.league.service.people.access import revoke, tokens
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.people.users import check_password, must_still_open
 from deadheat.league.states import Scope
 
 Password = Annotated[str, StringConstraints(min_length=10, max_length=256)]
@@ -21,10 +17,10 @@ Password = Annotated[str, StringConstraints(min_length=10, max_length=256)]
 TokenDays = Annotated[int, Field(ge=1, le=3650)]
 
 
-class NewAuthor(Input):
+class NewAuthor(base.Input):
     """A name for an author without a password."""
 
-    name: Name
+    name: base.Name
     code: str = Field(default="", max_length=64, description="The invitation code, if sign-up requires one.")
 
 
@@ -34,12 +30,12 @@ class SignUp(NewAuthor):
     password: Password = Field(examples=["correct horse battery staple"])
 
 
-class TokenRequest(Input):
+class TokenRequest(base.Input):
     """A request for a token, by name and password."""
 
-    name: Name
+    name: base.Name
     password: Annotated[str, StringConstraints(max_length=256)]
-    label: Label = Field(default="token", description="To tell tokens apart later.", examples=["laptop"])
+    label: base.Label = Field(default="token", description="To tell tokens apart later.", examples=["laptop"])
     scope: Scope = Field(
         default=Scope.FULL,
         description="`read`, `submit` (create bots, upload, enter seasons: for your CI), `author` (manage everything "
@@ -51,28 +47,28 @@ class TokenRequest(Input):
     )
 
 
-class TeamRequest(Input):
+class TeamRequest(base.Input):
     """A new team, or somebody's name."""
 
-    name: Name = Field(examples=["lovelace"])
+    name: base.Name = Field(examples=["lovelace"])
 
 
-class TeamChange(Input):
+class TeamChange(base.Input):
     """The new captain."""
 
-    captain: Name = Field(examples=["ada"])
+    captain: base.Name = Field(examples=["ada"])
 
 
-class Inbox(Paged[Notice]):
+class Inbox(base.Paged[Notice]):
     """A page of your notices. `unread` counts all of them, not only those of this page."""
 
     unread: int
 
 
-class ReadRequest(Input):
+class ReadRequest(base.Input):
     """The newest notice that was read."""
 
-    up_to: RowId = Field(description="The id of a notice; it and all earlier ones are marked as read.")
+    up_to: base.RowId = Field(description="The id of a notice; it and all earlier ones are marked as read.")
 
 
 class Unread(BaseModel):
@@ -107,24 +103,24 @@ def issue_token(shared: Shared, request: Request, body: TokenRequest) -> NewToke
     """Create a token. Its secret is not shown again."""
     person = checked_person(shared, request, body.name, body.password)
     with shared.db.transaction() as session:
-        must_still_open(session, person, body.password)
+        users.must_still_open(session, person, body.password)
         issued = access.issue_token(session, person.id, body.label, body.scope, body.days)
     return NewToken(id=issued.id, token=issued.secret, scope=body.scope, expires_at=issued.expires_at)
 
 
 @tokens_router.get("", responses={401: {}})
-def list_tokens(shared: Shared, asker: Asker) -> Items[Token]:
+def list_tokens(shared: Shared, asker: Asker) -> base.Items[Token]:
     """List your tokens, the newest first, without their secrets."""
-    return Items[Token](items=shared.read(tokens, asker.id))
+    return base.Items[Token](items=shared.read(access.tokens, asker.id))
 
 
 @tokens_router.delete("/{token_id}", status_code=204, responses={401: {}, 403: {}, 404: {}})
 def revoke_token(shared: Shared, asker: Asker, token_id: Id) -> None:
     """Revoke one of your tokens at once."""
-    shared.change(revoke, asker.id, token_id)
+    shared.change(access.revoke, asker.id, token_id)
 
 
-def checked_person(shared: Services, request: Request, name: str, password: str) -> Person:
+def checked_person(shared: Shared, request: Request, name: str, password: str) -> Person:
     """Return the person with this name and password.
 
     Raises:
@@ -132,7 +128,7 @@ def checked_person(shared: Services, request: Request, name: str, password: str)
         OverQuota: too many tries from this address or for this name.
     """
     shared.rates.sign_in(request, name)
-    person = shared.read(check_password, name, password)
+    person = shared.read(users.check_password, name, password)
     shared.rates.signed_in(request, name)
     return person
 
@@ -149,9 +145,9 @@ def create_team(shared: Shared, asker: Asker, body: TeamRequest, response: Respo
 
 
 @teams_router.get("", responses={401: {}})
-def list_own_teams(shared: Shared, asker: Asker) -> Items[Team]:
+def list_own_teams(shared: Shared, asker: Asker) -> base.Items[Team]:
     """List the teams that you are in or invited to."""
-    return Items[Team](items=shared.read(teams.teams_of, asker))
+    return base.Items[Team](items=shared.read(teams.teams_of, asker))
 
 
 @teams_router.get("/{team_id}", responses={401: {}, 404: {}})
@@ -187,14 +183,14 @@ def leave(shared: Shared, asker: Asker, team_id: Id, name: UserName) -> Team:
 inbox_router = APIRouter(prefix="/v1/inbox", tags=["inbox"])
 
 
-class InboxPage(base.Page):
+class _InboxPage(base.Page):
     """The filter of a list of notices."""
 
     unread: bool = False
 
 
 @inbox_router.get("", responses={401: {}})
-def list_notices(shared: Shared, asker: Asker, page: Annotated[InboxPage, Query()]) -> Inbox:
+def list_notices(shared: Shared, asker: Asker, page: Annotated[_InboxPage, Query()]) -> Inbox:
     """List your notices, the newest first, and how many you have not read. They are kept for 90 days."""
     with shared.db.reading() as session:
         items = notices.inbox(session, asker, unread=page.unread, before=page.before, limit=page.size)

@@ -6,7 +6,6 @@ import json
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
@@ -15,17 +14,16 @@ from starlette.responses import StreamingResponse
 
 from deadheat.api.deps import Id, Shared, Viewer
 from deadheat.api.edge.caching import NOWHERE, answer
-from deadheat.api.services import Body, Services
+from deadheat.api.services import Body
 from deadheat.engine.games.variants import rules
 from deadheat.engine.language import _, gettext, language, ngettext
-from deadheat.engine.scenes import Scene, document, document_so_far, scenes_so_far
+from deadheat.engine.scenes import document, document_so_far
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
 from deadheat.league.errors import WITHHELD, BlobDamaged, BlobMissing, WrongState
 from deadheat.league.records.matches import Match
 from deadheat.league.service.jobs.exhibitions import ExhibitionInfo
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series import live
-from deadheat.league.service.series.live import Watched
 from deadheat.league.service.views.matches import match_detail
 from deadheat.league.states import Asked, JobState, MatchState
 from deadheat.league.verification.agreement import disagreements, verdict
@@ -57,13 +55,13 @@ def marked() -> str:
     return "" if language() == "en" else f"-{language()}"
 
 
-def transcript_of(shared: Services, played: Played) -> Transcript | None:
+def transcript_of(shared: Shared, played: Played) -> Transcript | None:
     """Return the match's record. Return None if there is none, or if the store has lost it, which is logged."""
     kind = "match" if isinstance(played, Match) else "exhibition"
     return stored_record(shared, played.transcript_sha256, f"transcript of {kind} {played.id}")
 
 
-def stored_record(shared: Services, sha256: str | None, what: str) -> Transcript | None:
+def stored_record(shared: Shared, sha256: str | None, what: str) -> Transcript | None:
     """Return a record by its hash, as `transcript_of` does; `what` is its name in the log."""
     try:
         return None if sha256 is None else decode(shared.blobs.get(sha256, MAX_TRANSCRIPT_BYTES))
@@ -72,9 +70,9 @@ def stored_record(shared: Services, sha256: str | None, what: str) -> Transcript
         return None
 
 
-def record_file(shared: Services, sha256: str, filename: str, headers: Mapping[str, str] | None = None) -> Response:
+def record_file(shared: Shared, sha256: str, filename: str, headers: Mapping[str, str] | None = None) -> Response:
     """Return the record itself as a file with that name. Raises BlobsAway, BlobMissing, BlobDamaged."""
-    return stored_file(shared, sha256, MAX_TRANSCRIPT_BYTES, filename, "application/x-ndjson", headers)
+    return _stored_file(shared, sha256, MAX_TRANSCRIPT_BYTES, filename, "application/x-ndjson", headers)
 
 
 JSON_LINES: Mapping[str, Any] = {"content": {"application/x-ndjson": {}}, "description": "JSON Lines, see docs"}
@@ -85,16 +83,16 @@ SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}$")
 """The only part of an upload's name that is used in a header, because a stranger has chosen the name."""
 
 
-def uploaded_file(shared: Services, sha256: str, size_bytes: int, uploaded_as: str, name: str) -> Response:
+def uploaded_file(shared: Shared, sha256: str, size_bytes: int, uploaded_as: str, name: str) -> Response:
     """Return an upload, byte for byte, as a file with that name and its original ending."""
     suffix = SUFFIX.search(uploaded_as)
     kept_as = f"{name}{suffix.group() if suffix else ''}"
     length = {"Content-Length": str(size_bytes)}
-    return stored_file(shared, sha256, size_bytes, kept_as, "application/octet-stream", length)
+    return _stored_file(shared, sha256, size_bytes, kept_as, "application/octet-stream", length)
 
 
-def stored_file(
-    shared: Services,
+def _stored_file(
+    shared: Shared,
     sha256: str,
     most_bytes: int,
     filename: str,
@@ -118,7 +116,7 @@ def verified(transcript: Transcript, wrong: Sequence[str]) -> dict[str, Any]:
     return {"verified": holds, "exchanges": len(transcript.exchanges), "problem": problem}
 
 
-def made_of(shared: Services, played: Played, what: str, make: Callable[[Transcript], Any]) -> Body:
+def made_of(shared: Shared, played: Played, what: str, make: Callable[[Transcript], Any]) -> Body:
     """Return a document made from a match's transcript, as JSON. It is kept as `what`.
 
     Raises:
@@ -139,20 +137,7 @@ LIVE_VERSION = 3
 """The version of these views (see `api.routes.replays.VERSION`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Telling:
-    """The text for pages without scripts."""
-
-    told: str
-    scenes: list[Scene]
-
-
-def telling(watched: Watched, by_seat: list[str]) -> Telling:
-    shown = [] if watched.match is None else scenes_so_far(rules(watched.game, watched.variant), watched.match, by_seat)
-    return Telling(told(watched), shown)
-
-
-def told(watched: Watched) -> str:
+def told(watched: live.Watched) -> str:
     """Describe the state of the match for people."""
     if watched.state is not MatchState.SCHEDULED:
         return _("It is over.")
@@ -178,36 +163,6 @@ def told(watched: Watched) -> str:
         watched.voids,
     )
     return f"{text} {again % {'count': watched.voids}}"
-
-
-def live_key(match_id: int) -> object:
-    """Return the key under which `live_body` is kept."""
-    return ("live", language(), match_id)
-
-
-def live_body(shared: Services, match_id: int, viewer: Person | None) -> tuple[Body, bool]:
-    """Return the view as JSON, made at most once a second however many watch, and whether it is private and therefore
-    not kept. Raises NotFound.
-    """
-    key = live_key(match_id)
-    if (body := shared.bodies.fresh(key)) is not None:
-        return body, False
-    with shared.db.reading() as session:
-        watched = live.watch(session, match_id, viewer)
-        if (body := shared.bodies.current(key, watched.version)) is not None:
-            return body, False
-        by_seat = match_detail(session, match_id, viewer).names
-    view: dict[str, Any] = {
-        "told": told(watched),
-        "ends": watched.state is not MatchState.SCHEDULED,
-        "voids": watched.voids,
-        "match": None
-        if watched.match is None
-        else document_so_far(rules(watched.game, watched.variant), watched.match, by_seat),
-    }
-    content = json.dumps(view, separators=(",", ":")).encode()
-    body = Body(watched.version, f'"live-{LIVE_VERSION}{marked()}-{watched.version}"', content, "application/json")
-    return (body, True) if watched.private else (shared.bodies.keep(key, body), False)
 
 
 router = APIRouter(prefix="/v1/matches", tags=["matches"])
@@ -239,8 +194,28 @@ def watch(shared: Shared, viewer: Viewer, match_id: Id, request: Request) -> Res
     """Return a match in progress, as far as a spectator may see it: ``told`` (a sentence), ``ends`` (nothing more will
     be shown here) and ``match``, a document like that of a replay, or null.
     """
-    body, private = live_body(shared, match_id, viewer)
-    shared.bodies.remember(request.scope, live_key(match_id))  # many viewers then cost one query
+    key, private = ("live", language(), match_id), False
+    body = shared.bodies.fresh(key)  # made at most once a second however many watch
+    if body is None:
+        with shared.db.reading() as session:
+            watched = live.watch(session, match_id, viewer)
+            body = shared.bodies.current(key, watched.version)
+            by_seat = match_detail(session, match_id, viewer).names if body is None else []
+        if body is None:
+            private = watched.private
+            game = rules(watched.game, watched.variant)
+            view: dict[str, Any] = {
+                "told": told(watched),
+                "ends": watched.state is not MatchState.SCHEDULED,
+                "voids": watched.voids,
+                "match": None if watched.match is None else document_so_far(game, watched.match, by_seat),
+            }
+            content = json.dumps(view, separators=(",", ":")).encode()
+            etag = f'"live-{LIVE_VERSION}{marked()}-{watched.version}"'
+            body = Body(watched.version, etag, content, "application/json")
+            if not private:
+                shared.bodies.keep(key, body)
+    shared.bodies.remember(request.scope, key)  # many viewers then cost one query
     return answer(request, body, NOWHERE if private else "no-cache")
 
 
@@ -249,7 +224,7 @@ def _kept(match: Match) -> str:
     return NOWHERE if match.asked is Asked.PRIVATE else "no-cache"
 
 
-def _done(shared: Services, match_id: int, viewer: Person | None) -> Match:
+def _done(shared: Shared, match_id: int, viewer: Person | None) -> Match:
     match = shared.read(match_detail, match_id, viewer)
     if match.state is not MatchState.DONE:
         raise WrongState.of_match(match.state, "only matches that were played to the end have a replay")

@@ -5,17 +5,14 @@ from typing import Annotated, Self
 from fastapi import APIRouter, Query
 from pydantic import Field, StringConstraints, model_validator
 
+from deadheat.api import schemas as base
 from deadheat.api.deps import REFUSED, Asker, Id, Number, Shared
 from deadheat.api.routes.matches import HeldMatches
-from deadheat.api.schemas import base
-from deadheat.api.schemas.base import PAGE_LIMIT, Input, Items, RowId
 from deadheat.league.records.rulings import Announcement, Appeal, AuditRecord, Rejudged, RuledOn, VersionVoids
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.people import notices as league_announcements
-from deadheat.league.service.people.notices import announcements
 from deadheat.league.service.rulings import appeals as league_appeals
 from deadheat.league.service.rulings import rulings
-from deadheat.league.service.rulings.appeals import appealable, appeals, review
 from deadheat.league.service.seasons import absence
 from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.service.views import voids
@@ -32,7 +29,7 @@ Sentence = Annotated[
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, pattern=_SAYS_SOMETHING, max_length=4000)]
 
 
-class Reason(Input):
+class Reason(base.Input):
     """The reason, public in the audit log."""
 
     reason: Sentence = Field(examples=["The referee's host ran out of memory."])
@@ -44,27 +41,27 @@ class Decision(Reason):
     seat: int = Field(ge=0, description="The loser's seat, from 0.")
 
 
-class SeasonVoids(Items[VersionVoids]):
+class SeasonVoids(base.Items[VersionVoids]):
     """Flagged versions of a season, the least likely first."""
 
 
-class AnnouncementRequest(Input):
+class AnnouncementRequest(base.Input):
     """A new announcement: about a season, or without `season` about the whole league."""
 
-    season: RowId | None = None
+    season: base.RowId | None = None
     title: Annotated[
         str, StringConstraints(strip_whitespace=True, min_length=1, pattern=_SAYS_SOMETHING, max_length=120)
     ]
     text: Text
 
 
-class AppealRequest(Input):
+class AppealRequest(base.Input):
     """An appeal: what is wrong with the match, in the author's words."""
 
     text: Text = Field(examples=["My bot answered SCORE within 20 ms in all other matches."])
 
 
-class Ruling(Input):
+class Ruling(base.Input):
     """An organiser's decision; `remedy` only if the appeal is upheld."""
 
     uphold: bool
@@ -106,7 +103,7 @@ def rejudge_match(shared: Shared, asker: Asker, match_id: Id, body: Reason) -> R
 @router.get("/held-matches", responses={401: {}, 403: {}})
 def held_matches(shared: Shared, asker: Asker) -> HeldMatches:
     """List matches that the service failed to play and an organiser must decide, the oldest first. Organisers only."""
-    return HeldMatches(items=shared.read(rulings.held_matches, asker, PAGE_LIMIT))
+    return HeldMatches(items=shared.read(rulings.held_matches, asker, base.PAGE_LIMIT))
 
 
 @router.post("/matches/{match_id}/decide", status_code=204, responses={**REFUSED, 422: {}})
@@ -163,7 +160,7 @@ def rejoin(shared: Shared, asker: Asker, season_id: Id, bot_id: Id) -> None:
 appeals_router = APIRouter(prefix="/v1", tags=["appeals"])
 
 
-class AppealPage(base.Page):
+class _AppealPage(base.Page):
     """The filter of a list of appeals."""
 
     season: base.RowId | None = None
@@ -177,16 +174,18 @@ def open_appeal(shared: Shared, asker: Asker, match_id: Id, body: AppealRequest)
     An organiser reads your text and the outcome, and rules.
     """
     with shared.db.reading() as session:
-        appealable(session, asker, match_id)
+        league_appeals.appealable(session, asker, match_id)
         detail, whole = (match_detail(session, match_id, asker, whole=yes) for yes in (False, True))
-    findings = review(shared.blobs, detail, whole)
+    findings = league_appeals.review(shared.blobs, detail, whole)
     return shared.change(league_appeals.open_appeal, asker, match_id, body.text, findings)
 
 
 @appeals_router.get("/appeals", responses={401: {}})
-def list_appeals(shared: Shared, asker: Asker, page: Annotated[AppealPage, Query()]) -> base.Paged[Appeal]:
+def list_appeals(shared: Shared, asker: Asker, page: Annotated[_AppealPage, Query()]) -> base.Paged[Appeal]:
     """List appeals, the newest first: all for an organiser, their own for an author."""
-    items = shared.read(appeals, asker, season_id=page.season, state=page.state, before=page.before, limit=page.size)
+    items = shared.read(
+        league_appeals.appeals, asker, season_id=page.season, state=page.state, before=page.before, limit=page.size
+    )
     return base.Paged[Appeal](items=items, next=page.next(items))
 
 
@@ -208,9 +207,9 @@ announcements_router = APIRouter(prefix="/v1/announcements", tags=["announcement
 
 
 @announcements_router.get("")
-def list_announcements(shared: Shared, season: Number = None) -> Items[Announcement]:
+def list_announcements(shared: Shared, season: Number = None) -> base.Items[Announcement]:
     """List the newest 50 announcements. For a season, this includes those about the whole league."""
-    return Items[Announcement](items=shared.read(announcements, season))
+    return base.Items[Announcement](items=shared.read(league_announcements.announcements, season))
 
 
 @announcements_router.post("", status_code=201, responses={401: {}, 403: {}, 404: {}})
@@ -228,7 +227,7 @@ def take_down(shared: Shared, asker: Asker, announcement_id: Id) -> None:
 audit_router = APIRouter(prefix="/v1/audit", tags=["audit"])
 
 
-class AuditPage(base.Page):
+class _AuditPage(base.Page):
     """The filter of the audit log. `oldest_first`: from the first record on, in the order in which they are chained."""
 
     subject: str = Field(default="", max_length=128, pattern=base.PLAIN, examples=["match/5"])
@@ -237,7 +236,7 @@ class AuditPage(base.Page):
 
 
 @audit_router.get("")
-def read_audit_log(shared: Shared, page: Annotated[AuditPage, Query()]) -> base.Paged[AuditRecord]:
+def read_audit_log(shared: Shared, page: Annotated[_AuditPage, Query()]) -> base.Paged[AuditRecord]:
     """List decisions with authors and reasons. Each record's hash covers the previous one, which reveals changes."""
     items = shared.read(
         audit_log, before=page.before, subject=page.subject, oldest_first=page.oldest_first, limit=page.size

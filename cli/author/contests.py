@@ -274,13 +274,22 @@ def _round(pairings: Iterable[EvaluationPairing]) -> Output:
 
 def _lines(contest: ContestDetail) -> Iterator[RenderableType]:
     yield from _head(contest)
-    if contest.versions:
-        more = (LLR, OUTCOME) if contest.elo0 is not None else (OUTCOME,)
-        each = contest.kind == ContestKind.REQUEST and len(contest.opponents) > 1
-        yield table(contest.opponents, (*OPPONENTS, *more) if each else OPPONENTS)
-        yield from _verdict(contest)
-    else:
+    if not contest.versions:
         yield from _standings(contest)
+        return
+    more = (LLR, OUTCOME) if contest.elo0 is not None else (OUTCOME,)
+    each = contest.kind == ContestKind.REQUEST and len(contest.opponents) > 1
+    yield table(contest.opponents, (*OPPONENTS, *more) if each else OPPONENTS)
+    own, elo0 = contest.versions[0].bot, contest.elo0
+    llr, lower, upper = contest.llr or 0.0, contest.lower or 0.0, contest.upper or 0.0
+    elo1 = None if lower < llr < upper else contest.elo1  # else without a verdict
+    if contest.state == ContestState.PASSED and elo1 is not None:
+        yield f"accepted: {own} is stronger by {elo1:g} normalised Elo or more (rather than by {elo0:g})"
+    if contest.state == ContestState.FAILED and elo1 is not None:
+        yield f"rejected: {own} is stronger by {elo0:g} normalised Elo or less (rather than by {elo1:g})"
+    if contest.elo is not None and contest.low is not None:
+        what = "Performance" if contest.kind == ContestKind.PANEL else "Difference"
+        yield f"{what} by these matches alone: {contest.elo:.0f} ± {contest.elo - contest.low:.0f} Elo."
 
 
 def _standings(contest: ContestDetail | EvaluationDetail) -> Iterator[RenderableType]:
@@ -319,20 +328,6 @@ def _progress(contest: Contest) -> str:
 
 def _score(record: Contest | PanelOpponent) -> str:
     return f"{record.wins}/{record.draws}/{record.losses}"
-
-
-def _verdict(contest: ContestDetail) -> Iterator[str]:
-    """Yield the verdict of the test, and the performance by these matches alone."""
-    own, elo0 = contest.versions[0].bot, contest.elo0
-    llr, lower, upper = contest.llr or 0.0, contest.lower or 0.0, contest.upper or 0.0
-    elo1 = None if lower < llr < upper else contest.elo1  # else without a verdict
-    if contest.state == ContestState.PASSED and elo1 is not None:
-        yield f"accepted: {own} is stronger by {elo1:g} normalised Elo or more (rather than by {elo0:g})"
-    if contest.state == ContestState.FAILED and elo1 is not None:
-        yield f"rejected: {own} is stronger by {elo0:g} normalised Elo or less (rather than by {elo1:g})"
-    if contest.elo is not None and contest.low is not None:
-        what = "Performance" if contest.kind == ContestKind.PANEL else "Difference"
-        yield f"{what} by these matches alone: {contest.elo:.0f} ± {contest.elo - contest.low:.0f} Elo."
 
 
 def _over(client: Client, contest: ContestDetail, timeout: int) -> ContestDetail:

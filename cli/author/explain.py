@@ -16,7 +16,7 @@ from deadheat.cli.author.matches import local_file, match_number
 from deadheat.cli.console import USAGE, fail, last_lines, note, quoted, short
 from deadheat.cli.console import command as to_type
 from deadheat.cli.local.bots import HOUSE, RECORDED
-from deadheat.cli.local.transcripts import doubt, load, players, stderr_path, was_killed
+from deadheat.cli.local.transcripts import KILLED, STDERR, beside, doubt, load, players
 from deadheat.cli.local.watch import File
 from deadheat.cli.output import Column, Columns, Output, says, table
 from deadheat.cli.replays.pages import VIEWS, sheet
@@ -24,7 +24,7 @@ from deadheat.cli.server.client import Server, Token
 from deadheat.engine.chance import attempt_seed
 from deadheat.engine.core import STDERR_KEPT_BYTES, Reply, Seat
 from deadheat.engine.figures import duration, limit, points, seat_number, visible
-from deadheat.engine.transcript import Exchange, Prompt, Transcript
+from deadheat.engine.transcript import Prompt, Transcript
 from deadheat.engine.verdicts import (
     VERDICTS,
     ending,
@@ -40,7 +40,7 @@ from deadheat.engine.verdicts import (
 SLOWEST = 5
 ASKED_WIDTH = 28
 STDERR_LINES = 12
-KILLED = "It was still running after a second and was killed. The result stands. Exit when you read FINISH."
+KILLED_WORDS = "It was still running after a second and was killed. The result stands. Exit when you read FINISH."
 LOCAL_BOT = "my_bot.py"  # replaces a program that is not where the transcript says
 
 
@@ -111,12 +111,12 @@ def _text(
     yield from ("", Text("Its last lines (<< to the bot, >> from it)", "bold"))
     yield Padding(_lines_table(transcript, seat, exchanges), (0, 0, 0, 2))
     if facts["killed_after_finish"]:
-        yield Text.assemble(("\nAfter FINISH", "bold"), f"  {KILLED}")
+        yield Text.assemble(("\nAfter FINISH", "bold"), f"  {KILLED_WORDS}")
     yield ""
     if facts["stderr"] is None:
         yield Text.assemble(("Its stderr  ", "bold"), "no file beside the transcript")
     else:
-        yield Text.assemble(("The end of its stderr  ", "bold"), visible(str(stderr_path(file, seat))))
+        yield Text.assemble(("The end of its stderr  ", "bold"), visible(str(beside(file, seat, STDERR))))
         yield quoted(facts["stderr"])
     if own_match is not None:
         yield Text.assemble(
@@ -166,7 +166,7 @@ def _explained(file: Path, transcript: Transcript, seat: Seat, exchanges: int, r
             }
             for number in last_exchanges(transcript, seat, exchanges)
         ],
-        "killed_after_finish": fault is None and was_killed(file, seat),
+        "killed_after_finish": fault is None and beside(file, seat, KILLED).is_file(),
         "stderr": None if (written := _stderr(file, seat)) is None else last_lines(written, STDERR_LINES),
         "again": _again(file, transcript, seat),
     }
@@ -237,24 +237,17 @@ def _lines_table(transcript: Transcript, seat: Seat, count: int) -> Table:
         made.add_column(heading, justify="right", no_wrap=True)
     made.add_column("line", overflow="fold")
     for exchange in exchanges:
-        for sign, took, host, *row in _rows(exchange, seat):
-            made.add_row(sign, took, *([host] if taken else []), *row)
+        limit_ns = 0
+        for message in exchange.messages:
+            if message.seat == seat:
+                made.add_row("<<", "", *([""] if taken else []), "", "", Text(visible(message.line)))
+                limit_ns = message.limit_ns or limit_ns
+        reply = exchange.replies.get(seat)
+        if reply is not None:
+            line = Text(f"(no line: {reply.fault})", "red") if reply.line is None else Text(visible(reply.line))
+            host = [duration(reply.stolen_ns) if reply.stolen_ns else "-"] if taken else []
+            made.add_row(">>", duration(reply.own_ns), *host, limit(limit_ns), _cpu(reply), line)
     return made
-
-
-def _rows(exchange: Exchange, seat: Seat) -> list[tuple[RenderableType, ...]]:
-    rows: list[tuple[RenderableType, ...]] = []
-    limit_ns = 0
-    for message in exchange.messages:
-        if message.seat == seat:
-            rows.append(("<<", "", "", "", "", Text(visible(message.line))))
-            limit_ns = message.limit_ns or limit_ns
-    reply = exchange.replies.get(seat)
-    if reply is not None:
-        line = Text(visible(reply.line)) if reply.line is not None else Text(f"(no line: {reply.fault})", style="red")
-        host = duration(reply.stolen_ns) if reply.stolen_ns else "-"
-        rows.append((">>", duration(reply.own_ns), host, limit(limit_ns), _cpu(reply), line))
-    return rows
 
 
 def _cpu(reply: Reply) -> str:
@@ -264,7 +257,7 @@ def _cpu(reply: Reply) -> str:
 def _stderr(file: Path, seat: Seat) -> bytes | None:
     """Return the seat's stderr, or None if there is none beside the transcript."""
     try:
-        with stderr_path(file, seat).open("rb") as stream:
+        with beside(file, seat, STDERR).open("rb") as stream:
             return stream.read(STDERR_KEPT_BYTES)
     except OSError:
         return None

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from deadheat.cli.author.bots import find_bot
 from deadheat.cli.console import USAGE, cannot, err, fail, harmless, make_folder, note, number_in, quoted, say
-from deadheat.cli.local.transcripts import load, note_killed, parsed, stderr_path
+from deadheat.cli.local.transcripts import STDERR, beside, load, note_killed, parsed
 from deadheat.cli.output import Column, Columns, Output, as_object, listed, table, tabled
 from deadheat.cli.server.api_client import Client, Refused
 from deadheat.cli.server.client import Most, asks, connect
@@ -195,7 +195,7 @@ def download(
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=err, transient=True, disable=as_json or not err.is_terminal) as progress:
         for item in progress.track(chosen, description="matches"):
-            path = save(client, item, folder)
+            path = _save(client, item, folder)
             yield Output({"match_id": item.id, "file": str(path), "sha256": item.transcript_sha256})
     yield Output((), f"{counted(len(chosen), 'transcript')} in {folder}")
 
@@ -220,7 +220,7 @@ def look(file: Path, server: str, token: str) -> Looked:
     with connect(server, token) as client:
         match = client.match(number)
         name = f"match {number}"
-        return Looked(name, parsed(published(client, match), name), match, client.season(match.season_id))
+        return Looked(name, parsed(_published(client, match), name), match, client.season(match.season_id))
 
 
 def match_number(file: Path) -> int | None:
@@ -247,17 +247,17 @@ def local_file(file: Path, seat: int | None, server: str, token: str) -> tuple[P
                 why = whose if client.has_token else "you are not logged in"
                 fail(f"match {number}: {why}; choose a seat with --seat", USAGE)
             seat = seats[0]
-        path = save(client, match, Path(tempfile.mkdtemp(prefix="deadheat-match-")))
+        path = _save(client, match, Path(tempfile.mkdtemp(prefix="deadheat-match-")))
     note(f"Downloaded to {path}")
     return path, seat
 
 
-def save(client: Client, match: Match, folder: Path) -> Path:
+def _save(client: Client, match: Match, folder: Path) -> Path:
     """Save the transcript and return its file. End the command if there is none, or it is not the published one."""
     path = folder / f"match-{match.id}.jsonl"
     try:
         if not path.is_file() or _sha256(path.read_bytes()) != match.transcript_sha256:
-            path.write_bytes(published(client, match))
+            path.write_bytes(_published(client, match))
         endings = []
         if client.has_token:
             try:
@@ -268,13 +268,13 @@ def save(client: Client, match: Match, folder: Path) -> Path:
         for ending in endings:
             note_killed(path, ending.seat, ending.lingered)
             if ending.stderr:
-                stderr_path(path, ending.seat).write_text(ending.stderr, encoding="utf-8", errors="backslashreplace")
+                beside(path, ending.seat, STDERR).write_text(ending.stderr, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         cannot(f"write {error.filename or path}", error)
     return path
 
 
-def published(client: Client, match: Match) -> bytes:
+def _published(client: Client, match: Match) -> bytes:
     """Return the match's transcript. End the command if its SHA-256 is not the published one."""
     content = client.transcript(match.id)
     if _sha256(content) != match.transcript_sha256:

@@ -53,10 +53,10 @@ def leaderboard(
 
 def _shown(client: Client, board: Leaderboard) -> Iterator[RenderableType]:
     yield standings_table(board)
-    yield from absent(client.entries(board.season_id), board)
+    yield from _absent(client.entries(board.season_id), board)
 
 
-def absent(entries: Iterable[Entry], board: Leaderboard) -> list[str]:
+def _absent(entries: Iterable[Entry], board: Leaderboard) -> list[str]:
     """List entries that are no longer in the ranking, one line per reason."""
     ranked = {row.bot_id for row in board.rows}
     names: dict[str, list[str]] = {}
@@ -195,7 +195,17 @@ def audit(
 ) -> Output:
     """Show the public log of decisions and their reasons, or check that nothing was changed."""
     if check:
-        return _checked(client.audit(oldest_first=True), head)
+        previous, count, seen = GENESIS, 0, not head
+        for record in client.audit(oldest_first=True):
+            if record.prev_sha256 != previous or record.sha256 != record_sha256(record):
+                fail(f"record {record.id} does not follow from the previous one: the log was changed")
+            previous = record.sha256
+            seen = seen or previous == head
+            count += 1
+        if not seen:
+            fail(f"no record has the SHA-256 {head}: the log was replaced")
+        sentence = f"{count} records; each follows from the previous one. SHA-256 of the last: {previous}"
+        return Output({"records": count, "sha256": previous}, sentence)
 
     def line(record: AuditRecord) -> str:
         with doubting():
@@ -203,20 +213,6 @@ def audit(
         return f"{record.at[:19]} {record.actor}: {record.action} {record.subject}  {data}"
 
     return listed(client.audit(subject, limit=AUDIT_LINES), line, "No record.")
-
-
-def _checked(records: Iterator[AuditRecord], head: str) -> Output:
-    previous, count, seen = GENESIS, 0, not head
-    for record in records:
-        if record.prev_sha256 != previous or record.sha256 != record_sha256(record):
-            fail(f"record {record.id} does not follow from the previous one: the log was changed")
-        previous = record.sha256
-        seen = seen or previous == head
-        count += 1
-    if not seen:
-        fail(f"no record has the SHA-256 {head}: the log was replaced")
-    sentence = f"{count} records; each follows from the previous one. SHA-256 of the last: {previous}"
-    return Output({"records": count, "sha256": previous}, sentence)
 
 
 def export(

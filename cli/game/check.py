@@ -79,7 +79,7 @@ def bot_class(folder: Path) -> Any:
     return module.Bot
 
 
-def seated(bot: Bot) -> Player:
+def _seated(bot: Bot) -> Player:
     """Return a bot in the form that the in-memory transport requires."""
 
     def play(message: Message) -> str | None:
@@ -93,7 +93,7 @@ def random_matches(game: GameFolder, new_bot: NewBot, seed: str, each: int = 1) 
     matches = []
     for seats in game.rules.seats:
         for number in range(each):
-            players = [seated(new_bot(100 * number + seat)) for seat in range(seats)]
+            players = [_seated(new_bot(100 * number + seat)) for seat in range(seats)]
             about = {"players": [f"{RANDOM} {seat}" for seat in range(1, seats + 1)]}
             matches.append(run_match(game.rules, seats, next(dice), MemoryTransport(players), about))
     return matches
@@ -107,7 +107,7 @@ BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-c
 TERMINAL_WIDTH = 80
 
 
-class Advice(str):
+class _Advice(str):
     """A complaint that need not be fixed. All others must be."""
 
     __slots__ = ()
@@ -117,7 +117,7 @@ FORMS: Mapping[str, Mapping[str, Form]] = Parts("forms", "FORMS")
 TRAINING: Mapping[str, Any] = Parts("training", "VIEW")
 
 
-def protocol(game: GameFolder, folder: Path) -> Iterator[str]:
+def _protocol(game: GameFolder, folder: Path) -> Iterator[str]:
     """Check the page for bot authors: it must name every prompt and every way to lose."""
     page = folder / "protocol.md"
     if not page.is_file():
@@ -136,7 +136,7 @@ def scenes(game: GameFolder, matches: Sequence[Transcript]) -> Iterator[str]:
     """Check every scene of some matches: it must have words, a state that is JSON, and a figure for each seat."""
     name = game.rules.name
     if name not in DIRECTORS:
-        yield Advice("there is no scenes.py with a DIRECTOR: viewers see every event as it is in the transcript")
+        yield _Advice("there is no scenes.py with a DIRECTOR: viewers see every event as it is in the transcript")
         return
     for match in matches:
         shown = document(match, [f"bot {seat}" for seat in range(match.seats)])
@@ -151,11 +151,11 @@ def scenes(game: GameFolder, matches: Sequence[Transcript]) -> Iterator[str]:
                 return
 
 
-def terminal(game: GameFolder, matches: Sequence[Transcript]) -> Iterator[str]:
+def _terminal(game: GameFolder, matches: Sequence[Transcript]) -> Iterator[str]:
     """Draw some matches in a terminal of ordinary width."""
     view = VIEWS.get(game.rules.name)
     if view is None:
-        yield Advice("there is no terminal.py with a VIEW: `deadheat replay` shows words without a board")
+        yield _Advice("there is no terminal.py with a VIEW: `deadheat replay` shows words without a board")
         return
     for match in matches:
         with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
@@ -168,13 +168,13 @@ def terminal(game: GameFolder, matches: Sequence[Transcript]) -> Iterator[str]:
             return
 
 
-def forms(game: GameFolder, folder: Path, matches: Sequence[Transcript]) -> Iterator[str]:
+def _forms(game: GameFolder, folder: Path, matches: Sequence[Transcript]) -> Iterator[str]:
     """Make a person's form for every prompt of some matches, and check for its macro."""
     offered = FORMS.get(game.rules.name)
     commands = [command for command in game.rules.commands if command != "READY"]
     missing = commands if offered is None else [command for command in commands if command not in offered]
     if missing:
-        yield Advice(f"forms.py has no form for {', '.join(missing)}: people type lines of the protocol")
+        yield _Advice(f"forms.py has no form for {', '.join(missing)}: people type lines of the protocol")
     kinds: set[str] = set()
     for match in matches if offered else ():
         replies = [exchange.replies for exchange in match.exchanges]
@@ -185,7 +185,7 @@ def forms(game: GameFolder, folder: Path, matches: Sequence[Transcript]) -> Iter
                     yield from _form(game, offered[message.command], so_far.seen_by(message.seat), message, kinds)
     page = folder / "turns.html"
     if kinds and not page.is_file():
-        yield Advice("there is no turns.html: people type lines of the protocol, whatever forms.py offers")
+        yield _Advice("there is no turns.html: people type lines of the protocol, whatever forms.py offers")
     elif kinds:
         text = page.read_text(encoding="utf-8")
         yield from (
@@ -207,10 +207,10 @@ def _form(game: GameFolder, form: Form, seen: Unfinished, message: Message, kind
         turn.line({})
 
 
-def training(game: GameFolder) -> Iterator[str]:
+def _training(game: GameFolder) -> Iterator[str]:
     """Play some matches as a learning program does: there must always be an action, and every action must be legal."""
     if game.rules.name not in TRAINING:
-        yield Advice("there is no training.py with a VIEW: programs cannot learn the game")
+        yield _Advice("there is no training.py with a VIEW: programs cannot learn the game")
         return
     import numpy as np
 
@@ -236,15 +236,15 @@ def training(game: GameFolder) -> Iterator[str]:
             env.step(chance.choice(legal))
 
 
-def browser(game: GameFolder, folder: Path, match: Transcript) -> Iterator[str]:
+def _browser(game: GameFolder, folder: Path, match: Transcript) -> Iterator[str]:
     """Draw a match in a browser, if there is one, and read what it has drawn and any errors."""
     board = folder / "web" / "board.js"
     if not board.is_file():
-        yield Advice("there is no web/board.js: browsers show words without a board")
+        yield _Advice("there is no web/board.js: browsers show words without a board")
         return
     chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
     if chromium is None:
-        yield Advice("web/board.js was not checked: no Chromium was found on the PATH")
+        yield _Advice("web/board.js was not checked: no Chromium was found on the PATH")
         return
     with tempfile.TemporaryDirectory(prefix="deadheat-game-", ignore_cleanup_errors=True) as work:
         file = Path(work) / "match.html"
@@ -301,20 +301,16 @@ def tournament(game: GameFolder, folder: Path) -> Iterator[str]:
             except subprocess.TimeoutExpired:
                 running.send_signal(signal.SIGINT)  # interrupt it; the games played so far count
                 output, errors = running.communicate()
-    games = [game_line for game_line in map(json.loads, output.splitlines()) if "players" in game_line]
-    for game_line in games:
-        game_line["players"] = [player.removeprefix(HOUSE) for player in game_line["players"]]
+    games = [played for played in map(json.loads, output.splitlines()) if "players" in played]
+    for played in games:
+        played["players"] = [player.removeprefix(HOUSE) for player in played["players"]]
     if not games:
         yield f"the house bots have played no game within {TOURNAMENT_SECONDS} s: {errors.strip()[-600:]}"
         return
-    yield from _faults(games)
-    yield from _order(games, [bot for bot in bots if bot != RANDOM])
-
-
-def _faults(games: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    counts = Counter((game["players"][each["seat"]], each["fault"]) for game in games for each in game["faults"])
-    for (bot, fault), count in sorted(counts.items()):
+    faults = Counter((played["players"][each["seat"]], each["fault"]) for played in games for each in played["faults"])
+    for (bot, fault), count in sorted(faults.items()):
         yield f"the house bot {bot} commits the fault {fault} in {count} of {len(games)} games"
+    yield from _order(games, [bot for bot in bots if bot != RANDOM])
 
 
 def _order(games: Sequence[Mapping[str, Any]], bots: Sequence[str]) -> Iterator[str]:
@@ -335,7 +331,7 @@ def _order(games: Sequence[Mapping[str, Any]], bots: Sequence[str]) -> Iterator[
         yield f"no house bot is clearly stronger than random in {len(games)} games: write one"
 
 
-def crash(error: Exception) -> str:
+def _crash(error: Exception) -> str:
     """Name the exception that a module of the game raised, and its place in the folder."""
     trace = error.__traceback__
     where = ""
@@ -369,8 +365,8 @@ def check(folder: Folder) -> Iterator[Output]:
         except NotConforming as wrong:
             complaints.append(str(wrong))
         except Exception as error:  # noqa: BLE001  whatever a game's module raises is what we are looking for
-            complaints.append(crash(error))
-        grave = any(not isinstance(each, Advice) for each in complaints)
+            complaints.append(_crash(error))
+        grave = any(not isinstance(each, _Advice) for each in complaints)
         failed |= grave
         answer = {"part": part, "right": not grave, "complaints": complaints}
         yield Output(answer, _lines(part, complaints, grave, time.monotonic() - began))
@@ -397,11 +393,11 @@ def _parts(game: GameFolder, folder: Folder) -> Iterator[Look]:
     yield "replies", lambda: () if fuzz_replies(game.rules, new_bot, SPOILT) else too_kind
     matches = random_matches(game, new_bot, "check", 2)
     yield "scenes", lambda: scenes(game, matches)
-    yield "terminal", lambda: terminal(game, matches)
-    yield "browser", lambda: browser(game, folder, matches[0])
-    yield "forms", lambda: forms(game, folder, matches[:1])
-    yield "training", lambda: training(game)
-    yield "protocol", lambda: protocol(game, folder)
+    yield "terminal", lambda: _terminal(game, matches)
+    yield "browser", lambda: _browser(game, folder, matches[0])
+    yield "forms", lambda: _forms(game, folder, matches[:1])
+    yield "training", lambda: _training(game)
+    yield "protocol", lambda: _protocol(game, folder)
     yield "translations", lambda: translations(game, matches[0])
     yield "names", lambda: names(game, folder)
     yield "bots", lambda: tournament(game, folder)
@@ -411,7 +407,7 @@ def _lines(part: str, complaints: list[str], grave: bool, seconds: float) -> Ite
     mark, style = ("wrong", "red") if grave else ("right", "green")
     yield Text.assemble((f"{mark:6}", style), f" {part}, {seconds:.1f} s")
     for each, times in Counter(complaints).items():
-        lead = "advice: " if isinstance(each, Advice) else ""
+        lead = "advice: " if isinstance(each, _Advice) else ""
         yield harmless(f"       {lead}{each}{f' ({times} times)' if times > 1 else ''}")
 
 
@@ -425,12 +421,12 @@ def translations(game: GameFolder, match: Transcript) -> Iterator[str]:
         scenes = document(match, [str(seat) for seat in range(match.seats)])["scenes"]
     untold = [scene["words"] for scene in scenes if PROSE.search(scene["words"])]
     if untold:
-        yield Advice(f"every reader sees this in English: {untold[0]!r}; look texts up with `_`")
+        yield _Advice(f"every reader sees this in English: {untold[0]!r}; look texts up with `_`")
     try:
         from deadheat.league.locale import LANGUAGES, place
         from deadheat.league.locale.messages import PLACEHOLDER, of_game
     except ImportError:
-        yield Advice("translations were not checked: deadheat[server] is not installed")
+        yield _Advice("translations were not checked: deadheat[server] is not installed")
         return
     texts = {text if isinstance(text, str) else text[0] for text in of_game(game)}
     for language in LANGUAGES.keys() - {"en"}:
@@ -440,9 +436,9 @@ def translations(game: GameFolder, match: Transcript) -> Iterator[str]:
         where = path.relative_to(game.path)
         if missing and not path.is_file():
             count = len(missing)
-            yield Advice(f"there is no {where}: {count} texts are in English for readers of {LANGUAGES[language]}")
+            yield _Advice(f"there is no {where}: {count} texts are in English for readers of {LANGUAGES[language]}")
             continue
-        yield from (Advice(f"{where} has no translation of {text!r}") for text in missing)
+        yield from (_Advice(f"{where} has no translation of {text!r}") for text in missing)
         for text, translated in own.items():
             if sorted(PLACEHOLDER.findall(text)) != sorted(PLACEHOLDER.findall(translated)):
                 yield f"{where} translates {text!r} with different placeholders"

@@ -37,7 +37,7 @@ class BadBot(Exception):
         self.log = log
 
 
-def recorded(game: Game, name: str, folder: Path) -> Program:
+def _recorded(game: Game, name: str, folder: Path) -> Program:
     """Write the program for `name` into `folder`. Raises BadBot."""
     transcript, seat = recording(game, name)
     shutil.copy(PLAYER, folder / PLAYER.name)
@@ -46,7 +46,7 @@ def recorded(game: Game, name: str, folder: Path) -> Program:
 
 
 def recording(game: Game, name: str) -> tuple[Transcript, Seat]:
-    """Read the match that `name` stands for, and its seat. Raises BadBot as `recorded` does."""
+    """Read the match that `name` stands for, and its seat. Raises BadBot."""
     file, separator, number = name.removeprefix(RECORDED).rpartition("#")
     if not separator or not re.fullmatch("[0-9]{1,3}", number):
         raise BadBot(f"{name} does not end with # and a seat, as in {RECORDED}match.jsonl#1")
@@ -108,7 +108,7 @@ def prepare(game: Game, name: str, sandbox: Sandbox, folder: Path) -> Program:
     folder.mkdir(parents=True)
     try:
         if name.startswith(RECORDED):
-            program = recorded(game, name, folder)
+            program = _recorded(game, name, folder)
             _let_all_read(folder)
             return program
         path = locate(game, name)

@@ -17,10 +17,10 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from deadheat.cli.console import ROOT, short
 from deadheat.cli.output import Columns
@@ -128,7 +128,18 @@ def packed(number: int, transcript: Transcript, names: Sequence[str]) -> str:
     match = document(transcript, [short(name, NAME_WIDTH) for name in names])
     for scene in match["scenes"]:
         scene["words"] = visible(scene["words"])
-    kept = {"match": match, "exchanges": [*_exchanges(transcript)]}
+    exchanges = [
+        {
+            "n": number,
+            "messages": [[message.seat, message.line] for message in exchange.messages],
+            "replies": [  # times in whole microseconds, as a transcript's lines have them
+                [seat, reply.line, round(reply.elapsed_ns, -3), reply.fault, None, None, round(reply.stolen_ns, -3)]
+                for seat, reply in exchange.replies.items()
+            ],
+        }
+        for number, exchange in enumerate(transcript.exchanges)
+    ]
+    kept = {"match": match, "exchanges": exchanges}
     small = zlib.compress(json.dumps(kept, separators=(",", ":")).encode(), zlib.Z_BEST_COMPRESSION)
     return f'<script type="text/plain" id="kept-{number}">{base64.b64encode(small).decode()}</script>\n'
 
@@ -145,19 +156,6 @@ def save(file: Path, pieces: Iterable[str]) -> None:
     finally:
         with contextlib.suppress(OSError):  # it does not exist: it was renamed, or could not be created
             unfinished.unlink()
-
-
-def _exchanges(transcript: Transcript) -> Iterator[Mapping[str, Any]]:
-    """Yield the lines and their times in whole microseconds, as a transcript's lines have them."""
-    for number, exchange in enumerate(transcript.exchanges):
-        yield {
-            "n": number,
-            "messages": [[message.seat, message.line] for message in exchange.messages],
-            "replies": [
-                [seat, reply.line, round(reply.elapsed_ns, -3), reply.fault, None, None, round(reply.stolen_ns, -3)]
-                for seat, reply in exchange.replies.items()
-            ],
-        }
 
 
 def _static(name: str) -> str:

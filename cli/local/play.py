@@ -4,6 +4,7 @@ The progress bar has no thread, because nothing else may run in the referee's in
 drawn between exchanges, when no clock runs.
 """
 
+import os
 import secrets
 import tempfile
 import time
@@ -124,7 +125,7 @@ def play(
         run = Run(rules, bots, transcripts, sandbox, as_json)
         with reserved(2) as cpus, Arena(backend, programs, bot_limits(cpus), cpus[1:]) as arena:
             arena.open()
-            run.play_all(arena, programs, list(seeds(seed, matches)))
+            run.play_all(arena, programs, list(_seeds(seed, matches)))
     if as_json:
         print_json({"summary": run.summary()})
     elif run.no_start is None and run.score.played + run.score.abandoned:
@@ -270,18 +271,19 @@ class Run:
             raise typer.Exit(INTERRUPTED)
 
 
-def seeds(text: str, count: int) -> Iterator[bytes]:
+def _seeds(text: str, count: int) -> Iterator[bytes]:
     """Yield a seed for each match (see `engine.chance.seeds`). Without a text, the seeds are new each time."""
     return islice(chance.seeds(text or secrets.token_hex(chance.SEED_BYTES)), count)
 
 
-def open_backend(backend: str, work: Path) -> Sandbox:
-    """Return the sandbox of a backend, with its files below `work`. Warn if it confines nothing."""
+def open_backend(backend: str, work: Path, warns: bool = True) -> Sandbox:
+    """Return this process's sandbox of a backend, with its files below `work`. It `warns` if it confines nothing."""
     if backend == Backend.LOCAL:
         from deadheat.sandbox.local import LocalSandbox
 
-        warning = "The bots run as plain programs, NOT isolated from this machine."
-        note("Add --sandbox bwrap for other people's.", warning)
+        if warns:
+            warning = "The bots run as plain programs, NOT isolated from this machine."
+            note("Add --sandbox bwrap for other people's.", warning)
         return LocalSandbox()
     if backend == Backend.BWRAP:
         from deadheat.sandbox.bubblewrap import BubblewrapSandbox
@@ -297,7 +299,7 @@ def open_backend(backend: str, work: Path) -> Sandbox:
             USAGE,
         )
     settings = Settings()
-    return DockerSandbox(settings.image, work / "run", settings.runtime)
+    return DockerSandbox(settings.image, work / f"run-{os.getpid()}", settings.runtime)
 
 
 @contextmanager

@@ -295,13 +295,13 @@ def running(score: Score) -> str:
     if first is None:
         return counts
     whose = "" if score.seats == 2 else f"seat {seat_number(0)} "
-    shown = f"{counts}{drawn}, {whose}{100 * first.share:.0f} % ({interval(first)})"
+    shown = f"{counts}{drawn}, {whose}{100 * first.share:.0f} % ({_interval(first)})"
     if score.seats == 2 and (difference := elo(first.share)) is not None:
         shown += f", Elo {difference:+.0f}"
     return shown
 
 
-def interval(estimate: _Estimate) -> str:
+def _interval(estimate: _Estimate) -> str:
     return f"{100 * estimate.low:.0f} to {100 * estimate.high:.0f}"
 
 
@@ -344,7 +344,7 @@ def show(console: Console, game: str, bots: Sequence[str], score: Score, clock: 
 def _scores(bots: Sequence[str], score: Score) -> Table:
     def share(seat: Seat) -> tuple[str, str]:
         estimate = score.share(seat)
-        return (f"{100 * estimate.share:.1f} %", interval(estimate)) if estimate else ("-", "-")
+        return (f"{100 * estimate.share:.1f} %", _interval(estimate)) if estimate else ("-", "-")
 
     def faults(seat: Seat) -> Text:
         count = sum(score.faults_of(seat).values())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,15 +43,10 @@ def _sane(data: bytes) -> Transcript:
         except zstandard.ZstdError as error:
             raise BadTranscript(f"damaged compression: {error}") from error
     transcript = decode(data)
-    if any(abs(value) > MAX_NUMBER for value in _times(transcript)):
+    times = ((p.limit_ns, *p.reply, *(p.reply.evidence or ())) for p in transcript.prompts())
+    if any(isinstance(value, int) and abs(value) > MAX_NUMBER for values in times for value in values):
         raise BadTranscript("it has a time of more than a hundred years")
     return transcript
-
-
-def _times(transcript: Transcript) -> Iterator[int]:
-    for prompt in transcript.prompts():
-        values = (prompt.limit_ns, *prompt.reply, *(prompt.reply.evidence or ()))
-        yield from (value for value in values if isinstance(value, int))
 
 
 def load(file: Path) -> Transcript:
@@ -92,14 +86,21 @@ def players(transcript: Transcript) -> list[str]:
     return [str(name) for name in names]
 
 
-def stderr_path(transcript: Path, seat: int) -> Path:
-    """Return the path of a seat's stderr, which exists if it wrote any. The name counts seats from 1, for people."""
-    return _beside(transcript, seat, "stderr")
+STDERR, KILLED = "stderr", "killed"
+"""The endings of files beside a transcript: what a seat wrote to stderr, and that it had to be killed after FINISH."""
+
+
+def beside(transcript: Path, seat: int, ending: str) -> Path:
+    """Return the path of a seat's file, whether or not it exists. The name counts seats from 1, for people."""
+    name = transcript.name
+    for suffix in _SUFFIXES:
+        name = name.removesuffix(suffix)
+    return transcript.with_name(f"{name}.seat{seat_number(seat)}.{ending}")
 
 
 def note_killed(transcript: Path, seat: int, killed: bool) -> None:
     """Note beside a transcript, since it is not part of the match, whether a program was killed after FINISH."""
-    note = _beside(transcript, seat, "killed")
+    note = beside(transcript, seat, KILLED)
     if killed:
         note.write_text("It was still running a second after FINISH and was killed.\n", encoding="ascii")
     else:
@@ -116,21 +117,10 @@ def keep(file: Path, played: Played) -> set[Seat]:
     for seat in range(transcript.seats):
         note_killed(file, seat, seat in killed)
         if seat in played.exits and played.exits[seat].stderr:
-            stderr_path(file, seat).write_bytes(played.exits[seat].stderr)
+            beside(file, seat, STDERR).write_bytes(played.exits[seat].stderr)
         else:  # left by an earlier match with the same name
-            stderr_path(file, seat).unlink(missing_ok=True)
+            beside(file, seat, STDERR).unlink(missing_ok=True)
     return killed
-
-
-def was_killed(transcript: Path, seat: int) -> bool:
-    return _beside(transcript, seat, "killed").is_file()
-
-
-def _beside(transcript: Path, seat: int, ending: str) -> Path:
-    name = transcript.name
-    for suffix in _SUFFIXES:
-        name = name.removesuffix(suffix)
-    return transcript.with_name(f"{name}.seat{seat_number(seat)}.{ending}")
 
 
 def faults_of(transcript: Transcript) -> list[dict[str, Any]]:

@@ -177,7 +177,14 @@ def view(file: Shown, output: Written = None, server: Server = "", token: Token 
             except report.BadFolder as error:
                 fail(str(error), USAGE)
         else:
-            looked = _looked(file, server, token)
+            if from_stdin := str(file) == "-":
+                name = "standard input"
+                looked = Looked(name, parsed(sys.stdin.buffer.read(MAX_TRANSCRIPT_BYTES + 1), name))
+            else:
+                looked = look(file, server, token)
+            if wrong := doubt(looked.transcript):  # the viewer relies on its form
+                cure = "" if from_stdin else f"; {command('replay', str(file))} shows what it claims"
+                fail(f"{looked.name} is not verified: {wrong}{cure}")
             written = output or Path(tempfile.mkdtemp(prefix="deadheat-view-")) / "match.html"
             page.save(written, match_page(looked))
     except OSError as error:
@@ -185,19 +192,6 @@ def view(file: Shown, output: Written = None, server: Server = "", token: Token 
     if output is None and not webbrowser.open(written.resolve().as_uri()):
         note("No browser was found; open the file yourself.")
     return Output({"file": str(written)}, str(written))
-
-
-def _looked(file: Path, server: str, token: str) -> Looked:
-    """Load the transcript, and end the command unless it follows the rules, because the viewer relies on its form."""
-    if str(file) == "-":
-        name = "standard input"
-        looked = Looked(name, parsed(sys.stdin.buffer.read(MAX_TRANSCRIPT_BYTES + 1), name))
-    else:
-        looked = look(file, server, token)
-    if wrong := doubt(looked.transcript):
-        cure = "" if str(file) == "-" else f"; {command('replay', str(file))} shows what it claims"
-        fail(f"{looked.name} is not verified: {wrong}{cure}")
-    return looked
 
 
 def match_page(looked: Looked) -> Iterator[str]:

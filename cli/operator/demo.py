@@ -76,9 +76,9 @@ def main() -> int:
         url = f"http://{settings.host}:{settings.port}"
         wait_until_ready(url, server, settings)
         season_id = play_season(url, settings, arguments.matches)
-        board = show(url, season_id)
+        board = _show(url, season_id)
         if arguments.json:
-            print(json.dumps(summary(board, f"{url}/seasons/{season_id}", time.monotonic() - started_at)), flush=True)
+            print(json.dumps(_summary(board, f"{url}/seasons/{season_id}", time.monotonic() - started_at)), flush=True)
         if not arguments.once:
             env = {**os.environ, "DEADHEAT_DATA_DIR": str(settings.data_dir.absolute())}
             for game, folder in folders().items():
@@ -148,7 +148,7 @@ def play_season(url: str, settings: Settings, matches: int) -> int:
         clients = {author: people.enter_context(signed_in(url, author)) for author in authors}
         note(f"==> {len(clients)} authors; building {len(ENTRANTS)} bots")
         for entrant in ENTRANTS:
-            uploaded(clients[entrant.author], entrant)
+            _uploaded(clients[entrant.author], entrant)
         bots = [ready_bot(clients[entrant.author], entrant) for entrant in ENTRANTS]
         pairs = len(bots) * (len(bots) - 1) // 2
         games = math.ceil(matches / pairs)
@@ -161,7 +161,7 @@ def play_season(url: str, settings: Settings, matches: int) -> int:
             clients[entrant.author].enter(season_id, bot_id)
         organiser.change_season(season_id, {"state": "open"})
         note(f"==> Season {season_id} is open: {url}/seasons/{season_id}")
-        follow(organiser, season_id, pairs * number * length)
+        _follow(organiser, season_id, pairs * number * length)
     return season_id
 
 
@@ -175,7 +175,7 @@ def signed_in(url: str, author: str) -> Client:
         return Client(url, client.issue_token(author, PASSWORD).token)
 
 
-def uploaded(client: Client, entrant: Entrant) -> Version:
+def _uploaded(client: Client, entrant: Entrant) -> Version:
     """Upload the bot unless its newest version has this size and is not broken, and return the newest version."""
     filename, content = read_bot(entrant.path)
     bot_id = client.own_bot(GAME, entrant.bot).id
@@ -188,7 +188,7 @@ def uploaded(client: Client, entrant: Entrant) -> Version:
 
 def ready_bot(client: Client, entrant: Entrant) -> int:
     """Upload the bot unless its newest version has this size and is not broken. Return its id once that is ready."""
-    version = wait_for_build(client, uploaded(client, entrant))
+    version = wait_for_build(client, _uploaded(client, entrant))
     if version.state != "ready":
         log = client.build_log(version.bot_id, version.number).log
         raise Broken(f"{entrant.bot} is broken: {version.reason}\n{log}")
@@ -196,12 +196,12 @@ def ready_bot(client: Client, entrant: Entrant) -> int:
     return version.bot_id
 
 
-def follow(client: Client, season_id: int, total: int) -> None:
+def _follow(client: Client, season_id: int, total: int) -> None:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err) as progress:
         task = progress.add_task("matches", total=total)
         finished, moved_at, reason = -1, time.monotonic(), ""
-        while finished < total or not ranked(client.leaderboard(season_id), finished):
+        while finished < total or not _ranked(client.leaderboard(season_id), finished):
             counts = client.season(season_id).progress
             if counts.done + counts.abandoned != finished:
                 finished, moved_at = counts.done + counts.abandoned, time.monotonic()
@@ -226,12 +226,12 @@ def _why_not_judged(client: Client) -> str:
     )
 
 
-def ranked(board: Leaderboard, finished: int) -> bool:
+def _ranked(board: Leaderboard, finished: int) -> bool:
     totals = board.totals
     return totals is not None and totals.matches + totals.abandoned >= finished
 
 
-def show(url: str, season_id: int) -> Leaderboard:
+def _show(url: str, season_id: int) -> Leaderboard:
     with Client(url) as client:
         board = client.leaderboard(season_id)
     totals = board.totals
@@ -247,7 +247,7 @@ def show(url: str, season_id: int) -> Leaderboard:
     return board
 
 
-def summary(board: Leaderboard, url: str, seconds: float) -> dict[str, Any]:
+def _summary(board: Leaderboard, url: str, seconds: float) -> dict[str, Any]:
     assert board.totals is not None
     return {
         "matches": board.totals.matches,

@@ -229,7 +229,7 @@ def tell_metrics(directory: Path | None) -> None:
         )
 
 
-def warm() -> None:
+def _warm() -> None:
     """Import the modules of a deployment's parts, so that forks need not. None of them opens or starts anything."""
     gc.disable()  # searching new modules for garbage would take a fifth of the time and find none
     for module in PARTS:
@@ -282,7 +282,7 @@ def serve() -> None:
     tree.add("scheduler", ["scheduler"])
     note(f"Deadheat at http://{settings.host}:{settings.port}/  (organiser's token: {token_file})")
     note(f"{slots} match{'es' if slots > 1 else ''} at a time. Stop with Ctrl-C.")
-    warm()
+    _warm()
     if part := tree.run():
         load(part[0])(part[1:], prog_name="deadheat")
 

@@ -61,7 +61,7 @@ def archive(
         recording = _Recording(client, Path(folder))
         try:
             with doubting():
-                gather(recording, season)
+                _gather(recording, season)
                 early = client.season(season).published_at is None
             write(Path(folder), output, season)
         except OSError as error:
@@ -101,7 +101,7 @@ STALE_SECONDS = 1.1
 published just before."""
 
 
-def gather(client: Client, season_id: int) -> None:
+def _gather(client: Client, season_id: int) -> None:
     time.sleep(STALE_SECONDS)
     for answer in ("", "/season.toml", "/leaderboard"):
         client.download(f"/v1/seasons/{season_id}{answer}")
@@ -130,7 +130,7 @@ def _patiently(ask: Callable[..., bytes], *which: int) -> None:
             return
 
 
-def member(path: str, params: Mapping[str, Any] | None = None) -> str:
+def _member(path: str, params: Mapping[str, Any] | None = None) -> str:
     name = path.lstrip("/") + (f"/{urlencode(sorted(params.items()))}" if params else "")
     last = path.rpartition("/")[2]
     if "." in last or "/sources/" in name:
@@ -151,7 +151,7 @@ class _Recording(Client):
 
     def pieces(self, method: str, path: str, params: Mapping[str, Any] | None = None, **what: Any) -> Iterator[bytes]:
         """Send a request and keep the answer."""
-        name = member(path, params)
+        name = _member(path, params)
         try:
             check_path(name)
         except BadArchive as error:
@@ -231,7 +231,7 @@ class Archived(Client):
     def pieces(self, method: str, path: str, params: Mapping[str, Any] | None = None, **_: Any) -> Iterator[bytes]:
         """Yield the answer. Raises Refused if the archive lacks it."""
         try:
-            yield from self._content(member(path, params))
+            yield from self._content(_member(path, params))
         except KeyError:
             raise Refused(404, "missing", f"The archive has no answer to {method} {path}.") from None
 

@@ -72,24 +72,20 @@ def transcripts(archived: Archived) -> Checked:
         for other in {bots[name] for name in names if name in bots} - {bot_id}:
             if bot_id < other and findings.now[bot_id] in findings.names[other]:
                 findings.wrong.append(f"Bots {bot_id} and {other} have exchanged names.")
-    return Checked("transcripts", _sentence(findings, sum(public), len(public)), tuple(findings.wrong))
+    clauses = [f"{counted(sum(public), 'match', 'matches')} played again"]
+    if findings.repeated:
+        why = ", ".join(f"{cause} {count}" for cause, count in sorted(findings.again.items()))
+        clauses.append(f"{counted(findings.repeated, 'match', 'matches')} needed a further attempt ({why})")
+    if later := len(public) - sum(public):
+        clauses.append(f"not public yet: {later}")
+    if renamed := sum(bool(names - {findings.now[bot_id]}) for bot_id, names in findings.names.items()):
+        clauses.append(f"not compared: the names of {counted(renamed, 'bot')} renamed since")
+    return Checked("transcripts", f"{'; '.join(clauses)}.", tuple(findings.wrong))
 
 
 def _done(archived: Archived) -> Iterator[Row]:
     """Yield the rows of finished matches, one by one, because there may be very many."""
     return (row for row in archived.rows("matches") if row["state"] == MatchState.DONE)
-
-
-def _sentence(findings: _Findings, played: int, done: int) -> str:
-    clauses = [f"{counted(played, 'match', 'matches')} played again"]
-    if findings.repeated:
-        why = ", ".join(f"{cause} {count}" for cause, count in sorted(findings.again.items()))
-        clauses.append(f"{counted(findings.repeated, 'match', 'matches')} needed a further attempt ({why})")
-    if later := done - played:
-        clauses.append(f"not public yet: {later}")
-    if renamed := sum(bool(names - {findings.now[bot_id]}) for bot_id, names in findings.names.items()):
-        clauses.append(f"not compared: the names of {counted(renamed, 'bot')} renamed since")
-    return "; ".join(clauses) + "."
 
 
 @dataclass(frozen=True, slots=True)

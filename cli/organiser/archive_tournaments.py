@@ -76,7 +76,7 @@ class _Division:
         return number, seated if self.lots else frozenset(seated)
 
 
-def whole(season: Row, matches: int) -> int:
+def _whole(season: Row, matches: int) -> int:
     """Round the matches of a table down to whole turns where everyone plays each deal in every seat."""
     return whole_turns(matches, season["seats"]) if same_deals(season["game"]) else matches
 
@@ -100,7 +100,7 @@ def _rounds_again(archived: Archived, season: Row, entries: Sequence[Row]) -> tu
     for number, group in groupby(entries, lambda row: row["division"]):
         finalists = {row["version_id"]: row for row in group}
         rounds = format_.rules.rounds_in(len(finalists), season["finals_rounds"], 2) if len(finalists) >= seats else 0
-        form = Form(format_, rounds, whole(season, season["finals_games"]), seats=seats)
+        form = Form(format_, rounds, _whole(season, season["finals_games"]), seats=seats)
         theirs = [table for table in tables if finalists.keys() >= {*table.seated}]
         known, is_over = bytes.fromhex(seed or ""), bool(season["finals_done_at"])
         division = _Division(form, known, list(finalists.values()), theirs, left, is_over, lots)
@@ -368,7 +368,7 @@ def _of_stages(season: Row, field: list[int], recorded: Sequence[_Evaluation]) -
             yield f"Stage {played.row['stage']} was not declared, or one before it is missing."
             return
         stage, form = declared[number - 1], played.form
-        if form != stage.form(len(played.seeded), whole(season, stage.matches), form.rules, season["seats"]):
+        if form != stage.form(len(played.seeded), _whole(season, stage.matches), form.rules, season["seats"]):
             yield f"Stage {number} was not played as it was declared."
         if played.seeded != field:
             yield f"The field of stage {number} does not follow from what came before it."

@@ -48,7 +48,7 @@ def create(
     divisions: Annotated[str, typer.Option(help="Highest first, e.g. First:8,Second:8,Third")] = "",
 ) -> Output:
     """Create a season. It starts when you open it, or on its date."""
-    body = {"name": name, **given(settings)}
+    body = {"name": name, **_given(settings)}
     if game:
         body["game"] = game
     if previous:
@@ -157,7 +157,7 @@ def edit(
     ] = None,
 ) -> Output:
     """Change a season's settings, its divisions, or its name."""
-    body = given(settings)
+    body = _given(settings)
     if divisions is not None:
         body["divisions"] = [] if divisions == "none" else [_division(text) for text in divisions.split(",")]
     if not body:
@@ -230,7 +230,7 @@ def assign(
         yield Output(entry, f"{entry.bot} plays in division {entry.division}.")
 
 
-def given(settings: list[str] | None) -> dict[str, Any]:
+def _given(settings: list[str] | None) -> dict[str, Any]:
     """Parse NAME=VALUE for the API. End the command if there is no such setting."""
     body = {}
     for setting in settings or []:

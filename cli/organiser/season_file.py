@@ -48,7 +48,10 @@ def apply(
     if not yes:
         if not as_json:
             say(*_shown_file(seen, season))
-        _ask(season)
+        if not sys.stdin.isatty():
+            fail("there is no terminal to ask: pass --yes to apply this, or --dry-run to only see it", USAGE)
+        if not typer.confirm(f"Change season {season}?" if season else "Create this season?", err=True):
+            fail("nothing was changed")
     done = client.apply_season_file(text, season)
     shows = f"deadheat season show {done.season_id}"
     sentence = f"Season {done.season_id} is {'changed' if season else 'created'}. `{shows}` shows it."
@@ -102,18 +105,16 @@ def _read(file: Path) -> str:
     return text
 
 
-def _ask(season: int) -> None:
-    """Ask a person to confirm. End the command if they decline, or if nobody is there."""
-    if not sys.stdin.isatty():
-        fail("there is no terminal to ask: pass --yes to apply this, or --dry-run to only see it", USAGE)
-    if not typer.confirm(f"Change season {season}?" if season else "Create this season?", err=True):
-        fail("nothing was changed")
-
-
 def _shown_file(declared: Declared, season: int) -> Iterator[RenderableType]:
     if declared.changes:
         yield table(declared.changes, _changes("now", "then") if season else _changes("default", "in the file"))
-    yield table(declared.timetable, _timetable(datetime.now(UTC)))
+    now = datetime.now(UTC)
+    timetable: Columns[DeclaredDate] = (
+        Column("step", lambda date: date.label),
+        Column("in your time zone", lambda date: instant(date.at) if date.at else date.otherwise, whole=True),
+        Column("", lambda date: away((date.at - now).total_seconds()) if date.at else ""),
+    )
+    yield table(declared.timetable, timetable)
     yield from _forecast(declared.forecast)
     for warning in declared.warnings:
         yield f"Note: {warning}"
@@ -148,14 +149,6 @@ def _changes(now: str, then: str) -> Columns[DeclaredChange]:
         Column("key", lambda change: change.path),
         Column(now, lambda change: _value(change, change.now)),
         Column(then, lambda change: _value(change, change.then)),
-    )
-
-
-def _timetable(now: datetime) -> Columns[DeclaredDate]:
-    return (
-        Column("step", lambda date: date.label),
-        Column("in your time zone", lambda date: instant(date.at) if date.at else date.otherwise, whole=True),
-        Column("", lambda date: away((date.at - now).total_seconds()) if date.at else ""),
     )
 
 

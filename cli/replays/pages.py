@@ -65,7 +65,7 @@ VIEWS: Mapping[str, View] = Parts("terminal", "VIEW")
 
 
 def pages(transcript: Transcript, view: View) -> Iterator[Page]:
-    names = [named(transcript, seat, NAME_WIDTH) for seat in range(transcript.seats)]
+    names = [_named(transcript, seat, NAME_WIDTH) for seat in range(transcript.seats)]
     *played, last = scenes.scenes(transcript, names)
     answered: set[tuple[int, Seat]] = set()  # seats whose answer in an exchange was already shown
     for number, group in groupby(played, key=lambda scene: scene.round or 0):
@@ -99,7 +99,7 @@ def _took(answers: Sequence[Answer]) -> str:
     return f"   {', '.join(shown)}" if shown else ""
 
 
-def named(transcript: Transcript, seat: Seat, width: int = COLUMN_WIDTH) -> str:
+def _named(transcript: Transcript, seat: Seat, width: int = COLUMN_WIDTH) -> str:
     return f"{seat_number(seat)} {short(players(transcript)[seat], width)}"
 
 
@@ -112,7 +112,7 @@ def sheet(transcript: Transcript, own: Seat | None = None) -> Iterator[Table]:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("")
     for seat in order:
-        table.add_column(Text(named(transcript, seat)), justify="right", no_wrap=True, min_width=14)
+        table.add_column(Text(_named(transcript, seat)), justify="right", no_wrap=True, min_width=14)
     if own is not None:
         table.add_column("difference", justify="right")
     for name, cells, values in rows:

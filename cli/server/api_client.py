@@ -440,7 +440,10 @@ class Client:
     def call(self, /, method: str, path: str, **arguments: Any) -> Any:
         """Make one request of any kind and return the JSON of the answer, or None if it has no body."""
         content = self.download(path, method, MAX_JSON_BYTES, **arguments)
-        return _json(content) if content else None
+        try:
+            return TypeAdapter(Any).validate_json(content) if content else None
+        except ValidationError:
+            raise _strange("not JSON") from None
 
     def download(
         self, /, path: str, method: str = "GET", most_bytes: int = MAX_ANSWER_BYTES, **arguments: Any
@@ -492,13 +495,6 @@ def _seasons() -> Any:
 def _given(chosen: Mapping[str, Any]) -> dict[str, Any]:
     """Return the chosen parameters in the form of a query, without empty ones."""
     return {name: "true" if value is True else value for name, value in chosen.items() if value}
-
-
-def _json(content: bytes) -> Any:
-    try:
-        return TypeAdapter(Any).validate_json(content)
-    except ValidationError:
-        raise _strange("not JSON") from None
 
 
 def _of(answer: Any, name: str) -> Any:

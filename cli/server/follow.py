@@ -81,7 +81,7 @@ def watch(
     own = bot and number_in(bot) is None and any(mine.id == bot_id for mine in client.bots())
     newest = client.versions(bot_id)[:1] if own else []
     for version in newest if newest and not newest[0].ended else ():
-        for seen in states(client, version, patience):
+        for seen in _states(client, version, patience):
             yield Output({"event": "version", **as_object(seen)}, state_line(seen))
     shown = 0
     lines: dict[int, str] = {}
@@ -109,7 +109,7 @@ def looks(client: Client, version: Version, patience: Patience) -> Iterator[Vers
         yield version
 
 
-def states(client: Client, version: Version, patience: Patience) -> Iterator[Version]:
+def _states(client: Client, version: Version, patience: Patience) -> Iterator[Version]:
     """Yield the version now and whenever its state changes, until it is ready or broken."""
     last = None
     for seen in looks(client, version, patience):

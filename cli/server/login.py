@@ -38,7 +38,12 @@ def login(
         what = "token" if token else "password"
         cure = "use its https:// address (or --insecure, if it has none)"
         fail(f"your {what} would be sent to {server} unencrypted: {cure}", USAGE)
-    kept = _known(server, token) if token else _issued(server, name, sign_up, code, password_stdin)
+    if token:
+        server, token = resolved(server, token)
+        with connect(server, token) as client:
+            kept = profiles.Profile(server=server, name=client.me().name, token=token)
+    else:
+        kept = _issued(server, name, sign_up, code, password_stdin)
     _keep(kept)
     if old and old.server == server and old.token != kept.token:
         _revoke(old)
@@ -66,12 +71,6 @@ def whoami(client: Client) -> Output:
     person = client.me()
     answer = {"server": client.server, **as_object(person)}
     return Output(answer, f"{person.name} ({person.role}) at {client.server}")
-
-
-def _known(server: str, token: str) -> profiles.Profile:
-    server, token = resolved(server, token)
-    with connect(server, token) as client:
-        return profiles.Profile(server=server, name=client.me().name, token=token)
 
 
 def _issued(server: str, name: str, sign_up: bool, code: str, password_stdin: bool) -> profiles.Profile:

@@ -42,15 +42,11 @@ def path() -> Path:
     """Return the path of the file, which may not exist: on Linux below $XDG_CONFIG_HOME if that is an absolute path, as
     its specification demands, else ~/.config.
     """
-    return _folder() / "profiles.json"
-
-
-def _folder() -> Path:
     if sys.platform != "linux":
-        return Path(typer.get_app_dir("deadheat"))
+        return Path(typer.get_app_dir("deadheat")) / "profiles.json"
     named = Path(os.environ.get("XDG_CONFIG_HOME", ""))
     home = Path(os.path.expanduser("~"))  # noqa: PTH111  pathlib's raises for a user without a home
-    return (named if named.is_absolute() else home / ".config") / "deadheat"
+    return (named if named.is_absolute() else home / ".config") / "deadheat" / "profiles.json"
 
 
 def load() -> Mapping[str, Profile]:

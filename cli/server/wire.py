@@ -116,10 +116,21 @@ class Wire:
         finally:
             response.close()
 
-    def _answer(self, method: str, path: str, params: Mapping[str, Any] | None = None, **what: Any) -> BaseHTTPResponse:
+    def _answer(
+        self,
+        method: str,
+        path: str,
+        params: Mapping[str, Any] | None = None,
+        json: Any = None,
+        files: Mapping[str, tuple[str, bytes]] | None = None,
+    ) -> BaseHTTPResponse:
         """Return a successful answer with its body unread. The caller closes it."""
         url = f"{self.server}{path}?{urlencode(params)}" if params else self.server + path
-        body, kind = _body(**what)
+        body, kind = None, ""
+        if files is not None:
+            body, kind = encode_multipart_formdata(files)
+        elif json is not None:
+            body, kind = notation.dumps(json, ensure_ascii=False, allow_nan=False).encode(), "application/json"
         response = self._patiently(method, url, body, kind)
         if refused := _refusal(response):
             response.close()
@@ -216,15 +227,6 @@ def _root(error: BaseException) -> BaseException:
     """Return the message of the system or protocol, without the library's wrapping."""
     inner = error.__cause__ or next((part for part in reversed(error.args) if isinstance(part, Exception)), None)
     return error if inner is None else _root(inner)
-
-
-def _body(json: Any = None, files: Mapping[str, tuple[str, bytes]] | None = None) -> tuple[bytes | None, str]:
-    """Return the body to send, or None, and its media type."""
-    if files is not None:
-        return encode_multipart_formdata(files)
-    if json is None:
-        return None, ""
-    return notation.dumps(json, ensure_ascii=False, allow_nan=False).encode(), "application/json"
 
 
 def _refusal(response: BaseHTTPResponse) -> Refused | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -61,7 +60,6 @@ from deadheat.cli.tournament.worker import Job, Voided
 from deadheat.engine.figures import counted, visible
 from deadheat.engine.games import GAMES
 from deadheat.sandbox.box import Sandbox
-from deadheat.sandbox.local import LocalSandbox
 
 if TYPE_CHECKING:
     from deadheat.league.ratings import Rating
@@ -152,7 +150,7 @@ def tournament(
                 request, open_folder = begin(wanted, bots or [], gate, set_ or (), path, open_sandbox(sandbox.value))
             with open_folder:
                 run = Run(request, open_folder, as_json)
-                run.play(workers, partial(workers_sandbox, work=Path(work)))
+                run.play(workers, partial(open_sandbox, warns=False))
         run.end()
     return ()
 
@@ -298,15 +296,6 @@ class Run:
             for verdict in judged:
                 met = ("met     ", "green") if verdict.met else ("failed  ", "red")
                 out.print(Text.assemble("  ", met, harmless(verdict.sentence)), soft_wrap=True)
-
-
-def workers_sandbox(backend: str, work: Path) -> Sandbox:
-    """Open a sandbox in a worker without repeating the warning about what it does not confine."""
-    if backend == Backend.LOCAL:
-        return LocalSandbox()
-    own = work / str(os.getpid())
-    own.mkdir()
-    return open_backend(backend, own)
 
 
 @contextmanager

@@ -119,27 +119,21 @@ def _kept(folder: Path, played: Standings) -> dict[int, str]:
     kept: dict[int, str] = {}
     size = 0
     for game in sorted(wanted, key=lambda game: not game.faults):
-        packed = _packed(folder, game)
-        if packed is None:
+        file = (folder / str(game.transcript)).resolve()
+        if not file.is_relative_to(folder.resolve()):
             continue
+        try:
+            transcript = read_transcript(file)
+        except (OSError, BadTranscript):
+            continue
+        if doubt(transcript) is not None or transcript.seats != len(game.players):
+            continue
+        packed = page.packed(game.number, transcript, game.players)
         size += len(packed)
         if size > MOST_KEPT_BYTES:
             break
         kept[game.number] = packed
     return dict(sorted(kept.items()))
-
-
-def _packed(folder: Path, game: GameRecord) -> str | None:
-    file = (folder / str(game.transcript)).resolve()
-    if not file.is_relative_to(folder.resolve()):
-        return None
-    try:
-        transcript = read_transcript(file)
-    except (OSError, BadTranscript):
-        return None
-    if doubt(transcript) is not None or transcript.seats != len(game.players):
-        return None
-    return page.packed(game.number, transcript, game.players)
 
 
 def _ratings(table: RatingTable, played: Standings) -> Iterator[str]:

@@ -15,7 +15,7 @@ import signal
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from multiprocessing.connection import Connection
@@ -86,7 +86,10 @@ class Runner:
 
     def play(self, deals: Sequence[Deal], block: int) -> None:
         """Play all deals, or until `ended` says stop. Raises Interrupted, CannotPlay, OSError."""
-        blocks = deque(_blocks(deals, block))
+        blocks: deque[list[Deal]] = deque()  # runs at one table, each of which one worker plays in the same boxes
+        for _, same in groupby(deals, key=lambda deal: deal.table):
+            run = list(same)
+            blocks.extend(run[first : first + block] for first in range(0, len(run), block))
         seen: set[int] = set()  # signals never interrupt this process's work, such as writing a message or a line
         stopping = (signal.SIGINT, signal.SIGTERM)
         with handling(dict.fromkeys(stopping, lambda number, _: seen.add(number))):
@@ -194,11 +197,3 @@ def _end_of(worker: _Worker) -> Exception:
     code = worker.process.exitcode
     by = f"was killed by {signal.Signals(-code).name}" if code and code < 0 else f"died with exit code {code}"
     return CannotPlay(Failed("died", f"a process that played games {by}"))
-
-
-def _blocks(deals: Sequence[Deal], block: int) -> Iterator[list[Deal]]:
-    """Divide a plan into runs of deals at one table. One worker plays each run in the same boxes."""
-    for _, same in groupby(deals, key=lambda deal: deal.table):
-        run = list(same)
-        for first in range(0, len(run), block):
-            yield run[first : first + block]

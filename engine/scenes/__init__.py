@@ -30,7 +30,7 @@ def deciding_scene(shown: Sequence[Scene], figures: Sequence[Figures], ranks: Se
         return faults[0]
     winners = [seat for seat, rank in enumerate(ranks) if rank == 1]
     drawn = len(winners) != 1
-    leads = [lead(figure, 0 if drawn else winners[0]) for figure in figures]
+    leads = [_lead(figure, 0 if drawn else winners[0]) for figure in figures]
     steps = [0.0, *(after - before for before, after in pairwise(leads))]
     if drawn:
         steps = [abs(step) for step in steps]
@@ -39,7 +39,7 @@ def deciding_scene(shown: Sequence[Scene], figures: Sequence[Figures], ranks: Se
     return best if steps[best] > 0 else len(shown) - 1
 
 
-def lead(figures: Figures, seat: int) -> float:
+def _lead(figures: Figures, seat: int) -> float:
     """Return how far a seat is ahead of the best other seat; 0 if a figure is unknown."""
     known = [figure for figure in figures if figure is not None]
     if len(known) < len(figures) or len(known) < 2:
@@ -90,7 +90,7 @@ def comeback(transcript: Transcript) -> float | None:
         return None
     winner, figures = result.ranks.index(1), _director(transcript.game).figures
     ends = {scene.round: scene.state for scene in scenes(transcript, ("", "")) if scene.round is not None}
-    return max([0.0, *(-lead(figures(state), winner) for state in ends.values())])
+    return max([0.0, *(-_lead(figures(state), winner) for state in ends.values())])
 
 
 def document(transcript: Transcript, names: Sequence[str]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from deadheat.engine.core import NS_PER_MS, Event, Message, Reply, Seat
+from deadheat.engine.core import NS_PER_MS, Event, Seat
 from deadheat.engine.language import _, gettext
 from deadheat.engine.transcript import Exchange, Transcript
 from deadheat.engine.unfinished import Unfinished
@@ -90,7 +90,7 @@ def moments(match: Transcript | Unfinished) -> Iterator[Moment]:
     """
     before: Exchange | None = None
     for number, exchange in enumerate(match.exchanges):
-        answers = () if before is None else _answers(before)
+        answers = () if before is None else tuple(_answers(before))
         for event in exchange.events:
             theirs = event.get("seat")
             here = tuple(a for a in answers if theirs is None or a.seat == theirs)
@@ -99,15 +99,13 @@ def moments(match: Transcript | Unfinished) -> Iterator[Moment]:
         before = exchange
 
 
-def _answers(exchange: Exchange) -> tuple[Answer, ...]:
+def _answers(exchange: Exchange) -> Iterator[Answer]:
     prompts = {message.seat: message for message in exchange.messages if message.limit_ns is not None}
-    return tuple(_answer(prompts[seat], reply) for seat, reply in exchange.replies.items())
-
-
-def _answer(prompt: Message, reply: Reply) -> Answer:
-    elapsed_ms, stolen_ms = round(reply.elapsed_ns / NS_PER_MS, 3), round(reply.stolen_ns / NS_PER_MS, 3)
-    fault = reply.fault.value if reply.fault else None
-    return Answer(prompt.seat, prompt.command, elapsed_ms, stolen_ms, (prompt.limit_ns or 0) / NS_PER_MS, fault)
+    for seat, reply in exchange.replies.items():
+        elapsed_ms, stolen_ms = round(reply.elapsed_ns / NS_PER_MS, 3), round(reply.stolen_ns / NS_PER_MS, 3)
+        limit_ms = (prompts[seat].limit_ns or 0) / NS_PER_MS
+        fault = reply.fault.value if reply.fault else None
+        yield Answer(seat, prompts[seat].command, elapsed_ms, stolen_ms, limit_ms, fault)
 
 
 def at_fault(event: Event) -> Seat | None:

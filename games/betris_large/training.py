@@ -59,7 +59,7 @@ LINES = ["PLACE 0", *(_spell(mask) for _, mask in PLACED)]
 
 
 @lru_cache(maxsize=CHIPS + 1)
-def bets(chips: int) -> Mask:
+def _bets(chips: int) -> Mask:
     """Return which bets the rules accept from a player with that many chips."""
     offered = NAMES[0], NAMES[1]
     allowed = np.ones(BETS, np.int8)
@@ -124,7 +124,7 @@ class _BetrisView(View):
     def mask(self) -> Mask:
         mask = np.zeros(self.actions, np.int8)
         if self.numbers[FIELDS["betting"]]:
-            mask[:BETS] = bets(self.players[0].chips)
+            mask[:BETS] = _bets(self.players[0].chips)
             return mask
         mask[PASS] = 1
         mine = RANGES[self.blocks[0]]

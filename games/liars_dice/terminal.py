@@ -20,7 +20,7 @@ def _hands(state: Mapping[str, Any], names: Sequence[str]) -> RenderableType:
     return Group(*map(Text, lines))
 
 
-def account(transcript: Transcript, seat: Seat) -> RenderableType:
+def _account(transcript: Transcript, seat: Seat) -> RenderableType:
     """Say how the seat lost each of its dice, and which dice it took from others."""
     parts = [Text("How the dice were lost", style="bold")]
     taken = 0
@@ -45,4 +45,4 @@ def _lost(event: Mapping[str, Any], seat: Seat) -> str:
     return f"bid {bid}, called a lie by seat {seat_number(event['seat'])}, {there}"
 
 
-VIEW = View(before=_hands, account=account)
+VIEW = View(before=_hands, account=_account)

@@ -64,7 +64,7 @@ FIELDS = LAYOUT.fields
 
 
 @lru_cache(maxsize=len(BIDS) + 1)
-def legal(current: Bid | None) -> Mask:
+def _legal(current: Bid | None) -> Mask:
     """Return which actions the rules accept, with `current` as the bid to beat."""
     mask = np.ones(len(ACTIONS), np.int8)
     for place, action in enumerate(ACTIONS):
@@ -158,7 +158,7 @@ class LiarsView(View):
         return LINES[action]
 
     def mask(self) -> Mask:
-        return legal(self.current).copy()
+        return _legal(self.current).copy()
 
     def _place(self, name: str) -> int:
         return (IDS.index(name) - self.seat) % self.seats

@@ -95,16 +95,16 @@ START[_of("free", MINE)] = START[_of("free", THEIRS)] = 1
 
 
 @lru_cache(maxsize=BUNDLES)
-def faces(dice: str) -> bytes:
+def _faces(dice: str) -> bytes:
     """Count the faces of some dice, in the form of an observation."""
     return np.array([dice.count(face) for face in "123456"], np.float32).tobytes()
 
 
 @lru_cache(maxsize=2 * BUNDLES)
-def gained(who: int, dice: str) -> Numbers:
+def _gained(who: int, dice: str) -> Numbers:
     """Return the change of an observation when a seat gets a bundle."""
     change = LAYOUT.zeros()
-    change[_of("dice", who)] = np.frombuffer(faces(dice), np.float32)
+    change[_of("dice", who)] = np.frombuffer(_faces(dice), np.float32)
     return change
 
 
@@ -115,7 +115,7 @@ def _scored(who: int, line: str) -> tuple[int, Numbers, float, float]:
     """
     _, category, dice = words(line)
     place, points = CATEGORY[category], CATEGORIES[category](dice) / THOUSAND
-    change = -gained(who, dice)
+    change = -_gained(who, dice)
     change[_of("free", who).start + place] = -1
     change[_of("points", who).start + place] = points
     return place, change, points, points if category in BASIC else 0
@@ -129,7 +129,7 @@ def _assigned(line: str) -> tuple[str, str, Bid]:
 
 
 @lru_cache(maxsize=4096)  # more than the number of hands of five and of ten dice
-def choices(hand: bytes) -> bytes:
+def _choices(hand: bytes) -> bytes:
     """Return a byte for each of `FIVES` that says whether it can be taken from a hand."""
     dice = "".join(face * int(n) for face, n in zip("123456", np.frombuffer(hand, np.float32), strict=True))
     mask = bytearray(len(FIVES))
@@ -178,7 +178,7 @@ class _YachtView(View):
             case "RO":
                 _, a, b = line.split(" ")
                 self.bundles = {"A": a, "B": b}
-                self.bytes[_BUNDLES] = faces(a) + faces(b)
+                self.bytes[_BUNDLES] = _faces(a) + _faces(b)
                 self._enter(BIDDING, self.round + 1)
             case "SC":
                 self._enter(SCORING, self.round if self.phase == BIDDING else ROUNDS)  # the last round has no auction
@@ -193,8 +193,8 @@ class _YachtView(View):
         mine, bundles = self.bid, self.bundles
         self.bytes[_BUNDLES] = _NO_BUNDLES
         numbers = self.numbers
-        numbers += gained(MINE, bundles[got])
-        numbers += gained(THEIRS, bundles[left])
+        numbers += _gained(MINE, bundles[got])
+        numbers += _gained(THEIRS, bundles[left])
         first, second = adjustment(mine, got) / THOUSAND, adjustment(theirs, left) / THOUSAND
         bids, totals = self.bids, self.totals
         self.bids = [bids[MINE] + first, bids[THEIRS] + second]
@@ -226,7 +226,7 @@ class _YachtView(View):
     def mask(self) -> Mask:
         if self.phase == BIDDING:
             return ALL_BIDS.copy()
-        fives = choices(bytes(self.bytes[_HAND]))
+        fives = _choices(bytes(self.bytes[_HAND]))
         parts = [NO_BID_LINE, *[fives if free else NO_FIVE for free in self.free]]
         return np.frombuffer(bytearray().join(parts), np.int8)
 

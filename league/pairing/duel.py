@@ -59,9 +59,7 @@ class Duel:
     paired: bool = False
 
     def judge(self, count: Count) -> tuple[Outcome | None, float]:
-        """Judge the games so far. Return the outcome, None while the duel continues, and the log-likelihood ratio of
-        its test, 0 without one.
-        """
+        """Return the outcome so far (None: it continues), and the test's log-likelihood ratio (0 without one)."""
         if self.replays:
             return (Outcome.SPENT if count.finished >= self.games else None), 0.0
         llr = 0.0

@@ -57,9 +57,7 @@ def are_apart(lead: float, squares: float) -> bool:
 
 
 def evidence(comparisons: Iterable[Fraction]) -> Fraction:
-    """Return the evidence that two players are not equal. It depends neither on the order of comparisons nor on which
-    player is the first.
-    """
+    """Return the evidence that two players are not equal, whatever the order of comparisons and of the two."""
     shares = list(comparisons)
     assert all(-1 <= share <= 1 for share in shares)
     common = math.lcm(*(share.denominator for share in shares))

@@ -109,9 +109,7 @@ class Gap:
 
 
 def games_to_part(difference_elo: float, variance: float, most_games: int) -> int:
-    """Return how many games are likely to make two players' difference `NORMAL_95` standard errors, so that its 95 %
-    interval leaves out zero.
-    """
+    """Return how many games are likely to make the 95 % interval of two players' difference leave out zero."""
     if difference_elo**2 > NORMAL_95**2 * variance:
         return 0
     if difference_elo == 0:

@@ -131,9 +131,7 @@ class Contests:
     origins: Mapping[str, Sequence[tuple[int, str]]]
 
     def located(self, mistake: Mistake) -> Mistake:
-        """Return a mistake in a setting as one in its contest: the path is `contests`, the contest's number and, if it
-        is known, the word.
-        """
+        """Return a mistake in a setting as one in its contest: `contests`, its number and, if known, the word."""
         path, why = mistake
         setting = path.rpartition(".")[2]
         if not (origins := self.origins.get(setting)):

@@ -45,9 +45,7 @@ def berger(players: Sequence[int]) -> list[Round]:
 
 
 def _berger_round(places: int, number: int) -> list[tuple[int, int]]:
-    """Return the pairs of places, counted from 0, the first seat first. The sum pairs one place with itself; the last
-    place meets that one.
-    """
+    """Return the pairs of places from 0, the first seat first. The last place meets the one that is its own pair."""
     turning = places - 1
     last = places - 1
     pairs = []

@@ -209,9 +209,7 @@ def _cut(form: Form, order: Sequence[Placed], present: AbstractSet[int]) -> tupl
 def _at_the_cut(
     form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]
 ) -> tuple[int, ...] | None:
-    """Return the two who meet again, taking turns at the first seat, with their neighbours at a larger table; or None
-    if they are apart or have met often enough.
-    """
+    """Return the table where the two at the cut meet again, in turns; None if they are apart or met often enough."""
     order = form.format.rules.places(form, seeded, played)
     two = _cut(form, order, present) if form.further and len(present) >= form.seats else None
     if two is None:

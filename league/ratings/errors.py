@@ -13,8 +13,8 @@ curvature, Q the prior's part in it, B the sum of the clusters' squared scores).
 
 Both estimates rest on residuals and are unreliable with few of them (a sandwich covered only .79 to .91 below 20
 games). So a player with fewer than `ESTABLISHED_GAMES`, and every cluster with such a player, counts by the model
-alone. Independent results count by the plain curvature, and a table by `table_factor` times the curvature, which is the
-exact variance of a table's score among equals; a group is also multiplied by its dispersion, if that is above 1.
+alone. Independent results count by the plain curvature, and a table by `_table_factor` times the curvature, the exact
+variance of a table's score among equals; a group is also multiplied by its dispersion, if that is above 1.
 
 Games show only differences. Only the prior says how far the field as a whole is from the centre, which is a convention
 anyway. So an error is that of the distance to the mean of the field, weighted by games, and a new bot widens nobody
@@ -52,7 +52,7 @@ class _Alike:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Clusters:
-    """The scores by cluster and player, and the curvature of each pair in a cluster (times its `table_factor`)."""
+    """The scores by cluster and player, and the curvature of each pair in a cluster (times its `_table_factor`)."""
 
     scored: Sequence[_Alike]
     shared: Bools  # (clusters,): whether it is a group of games rather than a single table
@@ -62,7 +62,7 @@ class _Clusters:
     curvature: Vector  # (pairs,)
 
 
-def table_factor(seats: int, ranks: Ranks) -> float:
+def _table_factor(seats: int, ranks: Ranks) -> float:
     """Return the variance of a player's score at one table among equals, divided by the curvature of the table's pairs.
 
     By placement, the score is a uniform rank's distance to its mean, so this is (k^2 - 1) / 12 over (k - 1) / 4. By
@@ -97,7 +97,7 @@ def _score_variance(tables: Sequence[Tables], strengths: Vector, ranks: Ranks, e
 def overdispersion(tables: Tables, strengths: Vector, ranks: Ranks) -> float:
     """Return the score's variance over the curvature, with tables and groups as clusters: near 1 for two players."""
     clusters = _clusters([tables], strengths, ranks)
-    promised = 2 * clusters.curvature.sum() / table_factor(tables.seats, ranks)
+    promised = 2 * clusters.curvature.sum() / _table_factor(tables.seats, ranks)
     return max(LEAST_DISPERSION, sum(float(np.sum(alike.scores**2)) for alike in clusters.scored) / float(promised))
 
 
@@ -120,7 +120,7 @@ def _clusters(parts: Sequence[Tables], strengths: Vector, ranks: Ranks) -> _Clus
             expected = expected_results(strengths[first] - strengths[other])
             scores[pair.rows, pair.seat] += pair.results - expected
             scores[pair.rows, pair.other_seat] -= pair.results - expected
-            curvature = tables.counts[pair.rows] * expected * (1 - expected) * table_factor(tables.seats, ranks)
+            curvature = tables.counts[pair.rows] * expected * (1 - expected) * _table_factor(tables.seats, ranks)
             pairs.append((cluster[pair.rows], first, other, curvature))
         scores *= weights[:, None]
         single, together = np.flatnonzero(alone), np.flatnonzero(~alone)

@@ -131,7 +131,13 @@ def _tables(parts: Sequence[Games], place: Ints, players: int, group_place: Ints
 
 def _distinct(columns: Sequence[Ints], bases: Sequence[int]) -> tuple[list[Ints], Ints]:
     """Return the distinct rows in ascending order, by columns, and their counts. Values are below a column's base."""
-    packing = _packing(bases)
+    cuts, size = [0], 1  # the columns are packed in runs, each of which fits into one key
+    for column, base in enumerate(bases):
+        size *= base
+        if size > MOST_OF_A_KEY:
+            cuts.append(column)
+            size = base
+    packing = list(pairwise([*cuts, len(bases)]))
     keys = [_packed(columns[start:end], bases[start:end]) for start, end in packing]
     if len(keys) > 1:
         order = np.lexsort(tuple(reversed(keys)))
@@ -155,18 +161,6 @@ def _distinct(columns: Sequence[Ints], bases: Sequence[int]) -> tuple[list[Ints]
             unpacked.append(digit)
         rows += reversed(unpacked)
     return rows, counts
-
-
-def _packing(bases: Sequence[int]) -> list[tuple[int, int]]:
-    """Split the columns into runs, each of which fits into one key."""
-    cuts = [0]
-    size = 1
-    for column, base in enumerate(bases):
-        size *= base
-        if size > MOST_OF_A_KEY:
-            cuts.append(column)
-            size = base
-    return list(pairwise([*cuts, len(bases)]))
 
 
 def _packed(columns: Sequence[Ints], bases: Sequence[int]) -> Ints:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -35,23 +36,18 @@ class Fit:
     cyclic_share: float | None
     triads: int
 
-
-def fit_of(posterior: Posterior, strengths: Vector) -> Fit:
-    """Measure the fit over all comparisons."""
-    pairs, expected = posterior.pairs, posterior.expected(strengths)
-    single = dispersion(pairs, expected)
-    played = np.unique(np.concatenate([pairs.first, pairs.second]))
-    fields = len(np.unique(posterior.fields()[played]))
-    degrees = len(pairs.games) - len(played) + fields
-    misses = (pairs.wins - pairs.games * expected) ** 2 / (pairs.games * expected * (1 - expected))
-    cyclic, triads = _cyclic_triads(pairs, posterior.players)
-    return Fit(
-        chi2_per_dof=float(np.sum(misses)) / single / degrees if degrees > 0 else None,
-        degrees=max(degrees, 0),
-        dispersion=single,
-        cyclic_share=cyclic / triads if triads else None,
-        triads=triads,
-    )
+    @classmethod
+    def of(cls, posterior: Posterior, strengths: Vector) -> Self:
+        """Measure the fit over all comparisons."""
+        pairs, expected = posterior.pairs, posterior.expected(strengths)
+        single = dispersion(pairs, expected)
+        played = np.unique(np.concatenate([pairs.first, pairs.second]))
+        fields = len(np.unique(posterior.fields()[played]))
+        degrees = len(pairs.games) - len(played) + fields
+        misses = (pairs.wins - pairs.games * expected) ** 2 / (pairs.games * expected * (1 - expected))
+        cyclic, triads = _cyclic_triads(pairs, posterior.players)
+        chi2_per_dof = float(np.sum(misses)) / single / degrees if degrees > 0 else None
+        return cls(chi2_per_dof, max(degrees, 0), single, cyclic / triads if triads else None, triads)
 
 
 def _cyclic_triads(pairs: Pairs, players: int) -> tuple[int, int]:
@@ -73,19 +69,19 @@ class PairTable:
     games: list[list[int]]
     points: list[list[float]]
 
-
-def pair_table(pairs: Pairs, members: Sequence[int]) -> PairTable:
-    """Return the points between the players with these numbers, in that order."""
-    order: Ints = np.full(1 + max([*members, *pairs.second.tolist(), 0]), -1, np.int64)
-    order[list(members)] = np.arange(len(members))
-    row, column = order[pairs.first], order[pairs.second]
-    inside = (row >= 0) & (column >= 0)
-    row, column = row[inside], column[inside]
-    games, points = np.zeros((2, len(members), len(members)))
-    games[row, column] = games[column, row] = pairs.games[inside]
-    points[row, column] = pairs.wins[inside]
-    points[column, row] = (pairs.games - pairs.wins)[inside]
-    return PairTable(games.astype(np.int64).tolist(), points.tolist())
+    @classmethod
+    def of(cls, pairs: Pairs, members: Sequence[int]) -> Self:
+        """Return the results between the players with these numbers, in that order."""
+        order: Ints = np.full(1 + max([*members, *pairs.second.tolist(), 0]), -1, np.int64)
+        order[list(members)] = np.arange(len(members))
+        row, column = order[pairs.first], order[pairs.second]
+        inside = (row >= 0) & (column >= 0)
+        row, column = row[inside], column[inside]
+        games, points = np.zeros((2, len(members), len(members)))
+        games[row, column] = games[column, row] = pairs.games[inside]
+        points[row, column] = pairs.wins[inside]
+        points[column, row] = (pairs.games - pairs.wins)[inside]
+        return cls(games.astype(np.int64).tolist(), points.tolist())
 
 
 # The value of a seat: the model with one more strength for each seat, added to its player's.

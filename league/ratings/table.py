@@ -14,7 +14,7 @@ from deadheat.league.ratings.linear import Ints, Matrix, Vector, one_thread
 from deadheat.league.ratings.log import Log, Tables
 from deadheat.league.ratings.plackett_luce import plackett_luce
 from deadheat.league.ratings.prior import ELO_PER_NAT, Prior, RatingConfig, beliefs
-from deadheat.league.ratings.quality import Fit, PairTable, SeatEffect, fit_of, pair_table, seat_effects
+from deadheat.league.ratings.quality import Fit, PairTable, SeatEffect, seat_effects
 
 # Ranks and their uncertainty.
 # Ratings that are shown as equal (rounded to whole Elo) are equal, and so are their places. The next place then counts
@@ -130,7 +130,7 @@ class RatingTable:
     def fit(self) -> Fit:
         """Return how well the ratings describe the results."""
         with one_thread():
-            return fit_of(self.posterior, self.strengths)
+            return Fit.of(self.posterior, self.strengths)
 
     def seats(self) -> tuple[SeatEffect, ...]:
         """Return the value of each seat, by size of the table."""
@@ -160,7 +160,7 @@ class RatingTable:
     def pairs(self, players: Sequence[str]) -> PairTable:
         """Return the results of these players against each other."""
         index = {player: place for place, player in enumerate(self.players)}
-        return pair_table(self.posterior.pairs, [index[player] for player in players])
+        return PairTable.of(self.posterior.pairs, [index[player] for player in players])
 
 
 def rate(

@@ -14,13 +14,13 @@ from operator import attrgetter
 from typing import Any, ClassVar, Protocol, TypeVar
 
 
-class Fielded(Protocol):
+class _Fielded(Protocol):
     """The protocol of dataclasses."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
 
-Told = TypeVar("Told", bound=Fielded)
+Told = TypeVar("Told", bound=_Fielded)
 
 
 class Record:
@@ -42,7 +42,7 @@ def from_row(kind: type[Told], row: object, **others: Any) -> Told:
 
 
 @cache
-def _same(kind: type[Fielded], others: tuple[str, ...]) -> tuple[tuple[str, ...], Callable[[object], tuple[Any, ...]]]:
+def _same(kind: type[_Fielded], others: tuple[str, ...]) -> tuple[tuple[str, ...], Callable[[object], tuple[Any, ...]]]:
     """Return the fields that a row has, and a function that reads them, which is built once for speed."""
     names = tuple(field.name for field in fields(kind) if field.name not in others)
     if len(names) > 1:

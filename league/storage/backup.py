@@ -117,7 +117,7 @@ class BadBackup(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class _Manifest:
     """A back-up's description of itself. The database names the `missing` blobs, but no undamaged copy exists."""
 
     format: int
@@ -136,7 +136,7 @@ class Backup:
     """A complete back-up. `lost`: why each of the `missing` blobs is missing, if the back-up has just been made."""
 
     path: Path
-    manifest: Manifest
+    manifest: _Manifest
     lost: Mapping[str, str] = field(default_factory=dict)
     read: bytes = b""  # the manifest's file, as `read_backup` read it once
 
@@ -166,11 +166,8 @@ class Pruned:
 
 
 def back_up(settings: Settings, folder: Path, progress: Progress = lambda *_: None) -> Backup:
-    """Add a back-up of the deployment to those in `folder`.
-
-    Raises:
-        WrongSchema: there is no league, or this version does not know its schema.
-        BadBackup: another one is being made, or the database was migrated meanwhile.
+    """Add a back-up of the deployment to those in `folder`. Raises WrongSchema: there is no league, or its schema is
+    unknown; BadBackup: another one is in progress, or the database was migrated meanwhile.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     with _alone(folder):
@@ -184,7 +181,7 @@ def back_up(settings: Settings, folder: Path, progress: Progress = lambda *_: No
             names = named_blobs(partial / DATABASE_FILE)
             store = Blobs((folder / BLOBS_FOLDER).absolute().as_uri())
             lost = copy_blobs(Blobs(settings.blobs), store, names, progress)
-            manifest = Manifest(
+            manifest = _Manifest(
                 format=FORMAT,
                 taken_at=taken_at.isoformat(),
                 source=source,
@@ -252,7 +249,7 @@ def read_backup(path: Path) -> Backup:
         read = (path / MANIFEST).read_bytes()
         stored = json.loads(read)
         contents = {name: TableSum(**values) for name, values in stored.pop("tables").items()}
-        manifest = Manifest(tables=contents, **stored)
+        manifest = _Manifest(tables=contents, **stored)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise BadBackup(f"{path / MANIFEST} is not a manifest: {error}.") from error
     if manifest.format != FORMAT:

@@ -16,8 +16,8 @@ from urllib.parse import unquote, urljoin
 import pytest
 
 from deadheat.api.pages.game import NAME
+from deadheat.api.pages.texts.markdown import MERGED, MOVED, PAGES, PICTURES, neighbours, source
 from deadheat.api.pages.texts.search import matching
-from deadheat.api.pages.texts.shelves import MERGED, MOVED, PAGES, PICTURES, neighbours, source
 from deadheat.engine.games.folder import folders, web_address
 from deadheat.league.service.bots.bots import record_environment
 from deadheat.league.service.rankings.standings import refit

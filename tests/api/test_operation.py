@@ -16,9 +16,9 @@ import pytest
 from fastapi import Response
 from sqlalchemy.exc import OperationalError
 
-from deadheat.api.app import meanings
+from deadheat.api.app import MEANINGS
 from deadheat.api.edge.connections import capped
-from deadheat.api.routes import health
+from deadheat.api.routes import environment
 from deadheat.engine.core import Fault, Result
 from deadheat.league.blobs import Room
 from deadheat.league.service.course.states import set_season_state
@@ -50,7 +50,7 @@ def test_a_healthy_server_closes_its_database_when_it_ends_and_warns_of_nothing(
 
 
 def test_ready_means_that_every_part_is_reached(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health, "KEPT_SECONDS", 0.0)
+    monkeypatch.setattr(environment, "KEPT_SECONDS", 0.0)
     assert site.client.get("/healthz").text == "ok\n", "a server that answers is alive"
     assert site.ok(200, site.client.get("/readyz")) == {"database": "ok", "blobs": "ok", "broker": "ok"}
     site.queue.broken = True
@@ -70,12 +70,12 @@ def test_readiness_is_checked_once_for_all_who_ask_at_the_time(site: Site, monke
     async def asked() -> None:
         async with anyio.create_task_group() as group:
             for _ in range(8):
-                group.start_soon(health.readyz, site.app.state.services, Response())
+                group.start_soon(environment.readyz, site.app.state.services, Response())
 
-    monkeypatch.setattr(health, "KEPT_SECONDS", 3600.0)
+    monkeypatch.setattr(environment, "KEPT_SECONDS", 3600.0)
     anyio.run(asked)
     assert len(checks) == 1
-    monkeypatch.setattr(health, "KEPT_SECONDS", 0.0)
+    monkeypatch.setattr(environment, "KEPT_SECONDS", 0.0)
     anyio.run(asked)
     assert len(checks) == 9, "an old answer is not given again"
 
@@ -257,15 +257,15 @@ def test_the_api_describes_itself(site: Site) -> None:
 
 
 def all_is_described(document: dict[str, Any]) -> None:
-    """Check that every field and parameter has a description, and that all of `meanings` are in use."""
+    """Check that every field and parameter has a description, and that all of `MEANINGS` are in use."""
     schemas = document["components"]["schemas"].values()
     fields = [field for schema in schemas for field in schema.get("properties", {}).items()]
     fields += [(each["name"], each) for _, _, told in operations(document) for each in told.get("parameters", ())]
     assert len(fields) > 1000
     assert [name for name, about in fields if not about.get("description")] == []
     shown = {about["description"] for _, about in fields}
-    groups = [told for told in meanings().values() if isinstance(told, dict)]
-    for sentences in (meanings(), *groups):
+    groups = [told for told in MEANINGS.values() if isinstance(told, dict)]
+    for sentences in (MEANINGS, *groups):
         assert [name for name, told in sentences.items() if isinstance(told, str) and told not in shown] == []
 
 

@@ -11,7 +11,7 @@ from sqlmodel import select
 
 from deadheat.api.pages import bot, game
 from deadheat.api.pages.render import ms, shown
-from deadheat.api.pages.texts.shelves import PAGES
+from deadheat.api.pages.texts.markdown import PAGES
 from deadheat.api.services import SITE
 from deadheat.engine.figures import bars, nice
 from deadheat.engine.games import GAMES
@@ -323,7 +323,7 @@ def test_a_bots_opponents_are_listed_page_by_page(site: Site, monkeypatch: pytes
     met = [[link for link in one.links if "opponent=" in link] for one in (first, second)]
     links = sorted(link for links in met for link in links)
     assert links == [f"/bots/1/matches?opponent={number}" for number in (2, 3)]
-    assert met[0] != met[1] and "counted matches among the bot's newest 5,000" in first.text
+    assert met[0] != met[1] and "the bot's newest 5,000" in first.text
     assert "None in this season." in page(site, f"{path}&page=3").text
     page(site, "/bots/1/opponents?season=99", 404)
 

@@ -200,7 +200,7 @@ def test_entering(site: Site) -> None:
 
 def test_our_own_failure_tells_nothing_inner(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     explode = mock.Mock(side_effect=RuntimeError("secret detail"))
-    monkeypatch.setattr("deadheat.api.routes.season.seasons.seasons", explode)
+    monkeypatch.setattr("deadheat.api.routes.seasons.league_seasons.seasons", explode)
     problem = site.problem(500, site.client.get("/v1/seasons"), "internal")
     assert "secret" not in str(problem)
 
@@ -208,7 +208,7 @@ def test_our_own_failure_tells_nothing_inner(site: Site, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("away", [OperationalError, InternalError, InterfaceError])
 def test_a_database_that_is_away_is_told_as_what_passes(site: Site, monkeypatch, away: type[OperationalError]) -> None:
     refused = mock.Mock(side_effect=away("SELECT secret", {}, ConnectionError("no route to host")))
-    monkeypatch.setattr("deadheat.api.routes.season.seasons.seasons", refused)
+    monkeypatch.setattr("deadheat.api.routes.seasons.league_seasons.seasons", refused)
     answer = site.client.get("/v1/seasons")
     site.problem(503, answer, "database-away")
     assert answer.headers["retry-after"] == "5" and "secret" not in answer.text
@@ -219,7 +219,7 @@ def test_an_outage_of_the_database_is_an_error_in_the_log_once_a_minute(site: Si
     monkeypatch.setattr("deadheat.api.errors.time", mock.Mock(monotonic=clock))
     monkeypatch.setattr("deadheat.api.errors._outage_logged_at", 0.0)
     refused = mock.Mock(side_effect=OperationalError("SELECT secret", {}, ConnectionError("no route to host")))
-    monkeypatch.setattr("deadheat.api.routes.season.seasons.seasons", refused)
+    monkeypatch.setattr("deadheat.api.routes.seasons.league_seasons.seasons", refused)
 
     def errors_of(count: int) -> int:
         caplog.clear()

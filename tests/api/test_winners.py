@@ -29,8 +29,8 @@ def test_a_closed_season_begins_with_its_winner_and_a_podium(site: Site) -> None
     found = page(site, f"/seasons/{season_id}").text
     first, second, third, _ = names(site, season_id)
     podium = found[: found.index("Final standings")]
-    assert "A single wrong result could turn it." in podium
-    assert f"{first} won season" in podium and "The ratings by all matches of the season decided." in podium
+    assert "A single wrong result" in podium
+    assert f"{first} won season" in podium and "The ratings by all matches" in podium
     assert all(name in podium for name in (second, third)) and names(site, season_id)[3] not in podium
     card = page(site, "/").text
     assert first in card[card.index("Winner") :]
@@ -44,7 +44,7 @@ def test_a_lead_survives_as_many_wrong_results_as_the_ranking_says(site: Site) -
     leads = site.client.get(f"/v1/seasons/{season_id}/leaderboard").json()["leads"]
     first = site.world.ranking(season_id)[0]
     assert leads == {str(first["version_id"]): 4}, "with five of ten the other way they are level"
-    assert "The lead survives 4 wrong results." in found and "Survives" in found
+    assert "survives 4 wrong results" in found and "Survives" in found
 
 
 def test_a_ranking_that_was_stored_before_leads_is_shown_without_them(site: Site) -> None:
@@ -63,7 +63,7 @@ def test_a_shared_first_place_is_announced_as_shared_and_two_bots_have_two_place
     site.world.play_all()
     site.world.publish(season_id)
     found = page(site, f"/seasons/{season_id}").text
-    assert "share the first place of season" in found and found.count("1=") == 4
+    assert "share the first place" in found and found.count("1=") == 4
 
 
 def test_each_division_has_its_winner(site: Site) -> None:
@@ -88,7 +88,7 @@ def test_where_stages_decided_the_podium_is_theirs(site: Site) -> None:
     world.play_all(lower_wins)
     world.settle()
     found = page(site, f"/seasons/{season_id}").text
-    assert f"{names(site, season_id)[0]} won season" in found and "The stages of the finals decided." in found
+    assert f"{names(site, season_id)[0]} won season" in found and "stages of the finals decided" in found
 
 
 def test_before_any_match_is_rated_an_evaluation_stands_in_for_the_ranking(site: Site) -> None:

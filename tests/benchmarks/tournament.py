@@ -21,8 +21,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from deadheat.cli.local.play import open_backend
 from deadheat.cli.tournament.beginning import begin
-from deadheat.cli.tournament.command import Run, workers_sandbox
+from deadheat.cli.tournament.command import Run
 from deadheat.cli.tournament.records import Kind, Request
 from deadheat.engine.chance import Chance
 from deadheat.engine.core import NS_PER_MS, NS_PER_S, Game, Reply, Result
@@ -121,7 +122,7 @@ def prepared(bot: Path, games: int, keep: str, folder: Path) -> Run:
 
 def play(run: Run) -> None:
     with run.folder:
-        run.play(1, partial(workers_sandbox, work=run.folder.path))
+        run.play(1, partial(open_backend, work=run.folder.path, warns=False))
 
 
 def cpu_ms_of(work: Callable[[], None]) -> tuple[float, float]:

@@ -115,11 +115,6 @@ def test_what_is_lost_is_named_and_can_be_done_without(world: World, tmp_path: P
     assert stayed == [first, second]
 
 
-def test_a_folder_without_a_backup_is_refused_in_a_sentence(world: World, tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    assert_one_sentence(invoke("restore", str(tmp_path / "empty")), "There is no complete back-up", 1)
-
-
 def test_a_broken_chain_of_the_log_is_told_at_once_and_keeps_older_backups(world: World, tmp_path: Path) -> None:
     folder = tmp_path / "backups"
     succeeded(invoke("backup", str(folder)))

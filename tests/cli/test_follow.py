@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from deadheat.api.schemas.base import write_cursor
+from deadheat.api.schemas import write_cursor
 from deadheat.cli.server import follow
 from deadheat.cli.server.api_client import Client, Refused
 from deadheat.cli.server.follow import OVERLAP, POLL_SECONDS, News, Patience, newest_end

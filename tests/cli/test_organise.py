@@ -83,7 +83,7 @@ def test_an_appeal_from_the_author_to_the_ruling(desk: Desk) -> None:
 def test_an_appeal_tells_the_findings(desk: Desk, monkeypatch, verified: bool | None, told: str, listed: str) -> None:
     problem = {"problem": "diverged at exchange 3"} if not verified else {}
     findings: dict[str, object] = {"verified": verified, "exchanges": 7, "faults": [], "attempts": [], **problem}
-    monkeypatch.setattr("deadheat.api.routes.rulings.review", lambda *_: findings)
+    monkeypatch.setattr("deadheat.api.routes.rulings.league_appeals.review", lambda *_: findings)
     assert told in desk.says("ada", "appeal", desk.played.ids[1], "It was fast.")
     assert listed in desk.says("boss", "organise", "appeals")
 

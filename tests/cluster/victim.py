@@ -17,8 +17,7 @@ from deadheat.cli.operator.deployment import jobs
 from deadheat.league.jobs import ProgramRef
 from deadheat.sandbox.box import Program
 from deadheat.workers import play
-from deadheat.workers.context import Context
-from deadheat.workers.programs import fetch_program
+from deadheat.workers.context import Context, fetch_program
 from tests.workers.victim import MOMENTS, Die
 
 

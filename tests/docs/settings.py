@@ -18,7 +18,7 @@ from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.metrics_core import Metric
 
 from deadheat.api import metrics as of_api
-from deadheat.api.pages.texts.shelves import PAGES, SHELVES
+from deadheat.api.pages.texts.markdown import PAGES, SHELVES
 from deadheat.cli.main import PANELS
 from deadheat.league.config import Settings
 from deadheat.league.states import SeasonState

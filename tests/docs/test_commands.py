@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from deadheat.api.pages.texts.shelves import PAGES
+from deadheat.api.pages.texts.markdown import PAGES
 from deadheat.cli.author.submit import read_bot
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.follow import wait_for_build

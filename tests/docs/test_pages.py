@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.api.errors import STATUS
-from deadheat.api.pages.texts.shelves import source
+from deadheat.api.pages.texts.markdown import source
 from deadheat.engine.core import Fault
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import protocol_of

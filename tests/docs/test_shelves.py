@@ -5,8 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from deadheat.api.pages.texts.markdown import anchors, headings
-from deadheat.api.pages.texts.shelves import DOCS, MERGED, MOVED, PAGES, SHELVES, source
+from deadheat.api.pages.texts.markdown import DOCS, MERGED, MOVED, PAGES, SHELVES, anchors, headings, source
 
 GENERATED = {"reference/commands", "reference/settings", "reference/metrics"}
 MOST_WORDS = 1_200

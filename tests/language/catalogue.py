@@ -17,7 +17,7 @@ from babel.messages.pofile import write_po
 from deadheat.api.errors import STATUS
 from deadheat.api.pages.organiser.season_form import in_form
 from deadheat.api.pages.render import said_by_scripts
-from deadheat.api.pages.texts.shelves import PAGES, SHELVES
+from deadheat.api.pages.texts.markdown import PAGES, SHELVES
 from deadheat.api.services import SITE
 from deadheat.engine import figures
 from deadheat.engine.core import Fault

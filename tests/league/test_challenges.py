@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from functools import partial
 
 import pytest
-from sqlmodel import col, select
+from sqlmodel import select
 
-from deadheat.api.routes.season.entries import GateRequest
+from deadheat.api.routes.entries import GateRequest
 from deadheat.league import errors
 from deadheat.league.ratings import RatingConfig
 from deadheat.league.records.entries import Challenge, Entry
-from deadheat.league.service.contests.life import OPEN_SERIES
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.standings import leaderboard, refit
@@ -295,16 +294,6 @@ def test_the_terms_of_a_gate_are_not_in_the_public_log(world: World) -> None:
     assert not [data for data in log if any(term in data for term in ("0.04913", "1.25", "61.5"))]
 
 
-def test_games_at_the_gate_are_never_rated(contender: Entrant) -> None:
-    contender.play([1])
-    with contender.world.db.transaction() as session:
-        refit(session, contender.season_id)
-        rows = leaderboard(session, contender.season_id).standings["rows"]
-        matches = session.exec(select(Match)).all()
-    assert [(row["version"], row["games"]) for row in rows] == [(2, 0)]
-    assert matches and not any(match.rated for match in matches)
-
-
 def test_a_ladder_goes_on_beside_the_gate(entrant: Entrant) -> None:
     world = entrant.world
     world.entrant(entrant.season_id)
@@ -354,20 +343,3 @@ def test_what_both_versions_spoil_counts_for_neither(contender: Entrant) -> None
     (challenge,) = contender.challenges()
     assert (challenge.wins, challenge.losses) == (4, 4)
     assert contender.world.one(select(Match.state).where(Match.id == second.match_id)) is MatchState.ABANDONED
-
-
-def test_few_challenges_are_played_at_a_time_and_each_gets_its_turn(world: World) -> None:
-    first = Entrant(world, games_per_pair=1)
-    entrants = [first, *(Entrant(world, season_id=first.season_id) for _ in range(5))]
-    for entrant in entrants:
-        entrant.upload()
-    waiting = challenge_series(world)
-    assert len(waiting) == OPEN_SERIES
-    world.play(waiting)
-    gates = {world.row(Series, series_id).meeting_id for series_id in [*waiting, *challenge_series(world)]}
-    assert len(gates) == 6
-
-
-def challenge_series(world: World) -> list[int]:
-    made = world.tick()
-    return world.rows(select(Series.id).where(col(Series.id).in_(made), Series.purpose == Purpose.CHALLENGE))

@@ -40,6 +40,15 @@ def line(**given: Any) -> DeclaredEvaluation:
     return DeclaredEvaluation(**{**chosen, **given})
 
 
+@pytest.mark.parametrize(
+    ("minutes", "told"),
+    [(1, "1 minute"), (60, "60 minutes"), (90, "90 minutes"), (1440, "24 hours"), (10080, "7 days")],
+)
+def test_an_interval_is_told_in_the_largest_unit_that_is_exact(minutes: int, told: str) -> None:
+    every = line(at=[], every_minutes=minutes, first_at=START, last_at=START + timedelta(days=30))
+    assert every.interval == told and f"every {told} from" in every.words
+
+
 def season(world: World, bots: int, *lines: DeclaredEvaluation, **settings: Any) -> int:
     """Open a season whose ladder pauses during evaluations, and play that ladder."""
     settings = {"ladder_during_evaluations": False, "games_per_pair": 2, **settings}

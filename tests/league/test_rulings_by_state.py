@@ -3,7 +3,6 @@
 import json
 import sys
 import threading
-import time
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -191,11 +190,11 @@ def test_a_ruling_and_an_entry_do_not_wait_for_each_other(world: World, monkeypa
     appeal_id = appeal(world, season_id)
     owner, bot_id = world.bot()
     appeals = sys.modules["deadheat.league.service.rulings.appeals"]
-    void, noted = appeals.rulings.void_match, threading.Event()
+    void, noted, entered = appeals.rulings.void_match, threading.Event(), threading.Event()
 
     def slowly(session: Session, *arguments: object) -> object:
         noted.set()
-        time.sleep(0.5)  # meanwhile a bot enters
+        entered.wait(0.5)  # at most: where the entry waits for the ruling, the ruling must not wait for it
         return void(session, *arguments)
 
     monkeypatch.setattr(appeals.rulings, "void_match", slowly)
@@ -206,6 +205,7 @@ def test_a_ruling_and_an_entry_do_not_wait_for_each_other(world: World, monkeypa
     def enters() -> None:
         assert noted.wait(30)
         world.write(entries.enter, owner, season_id, bot_id)
+        entered.set()
 
     in_threads(rule, enters)
     assert world.read(first_broken) is None

@@ -11,7 +11,6 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlmodel import Session, col, select
 
-from deadheat.engine.chance import commitment
 from deadheat.league import errors
 from deadheat.league.jobs import Host
 from deadheat.league.records.seasons import Season as SeasonInfo
@@ -21,7 +20,6 @@ from deadheat.league.service.jobs import sweep
 from deadheat.league.service.rankings import standings
 from deadheat.league.service.seasons import entries, seasons
 from deadheat.league.service.series import capacity, hosts
-from deadheat.league.service.views import matches as league_matches
 from deadheat.league.service.views.queues import queues
 from deadheat.league.states import Admission, FinalsFormat, JobState, MatchState, Ranks, SeasonState
 from deadheat.league.tables import Attempt, Match, RatingSnapshot, Series
@@ -330,20 +328,6 @@ def test_slots_that_idle_beside_unplayed_matches_are_told(world: World) -> None:
     assert told() == (4, 0)
 
 
-def test_seeds_are_secret_and_committed_to(world: World) -> None:
-    season_id = world.season()
-    series_id = world.tick()[0]
-    rows = world.rows(select(Match))
-    shown = world.read(league_matches.matches, season_id=season_id)
-    assert len({row.seed for row in rows}) == len(rows)
-    assert all(row.commitment == commitment(row.seed) for row in rows)
-    assert all(match.seed is None and match.commitment for match in shown)
-    job = world.claimed(series_id)
-    assert world.finish(job)
-    done = world.read(league_matches.matches, season_id=season_id, state=MatchState.DONE)
-    assert [match.seed for match in done[::-1]] == [match.seed.hex() for match in job.matches]
-
-
 def test_closing_drops_what_waits_and_counts_what_runs(world: World) -> None:
     season_id = world.season(3, games_per_pair=2)
     first, *others = world.tick()
@@ -401,13 +385,3 @@ def test_a_new_version_takes_over_once_it_is_ready(world: World) -> None:
     world.build(second)
     world.build(broken, "does not compile")
     assert world.plays(season_id, bot_id) == 3
-
-
-def test_a_chosen_version_stays(world: World) -> None:
-    season_id = world.season(0)
-    owner, bot_id = world.bot()
-    world.write(entries.enter, owner, season_id, bot_id, 1)
-    world.version(owner, bot_id)
-    assert world.plays(season_id, bot_id) == 1
-    world.write(entries.enter, owner, season_id, bot_id)
-    assert world.plays(season_id, bot_id) == 2

@@ -33,7 +33,7 @@ OTHERS = (
     [*(("GET", path, 200) for path in FINE), *(("GET", path, 404) for path in NOT_THERE), *OTHERS],
 )
 def test_every_answer_has_them(site: Site, monkeypatch, method: str, path: str, status: int) -> None:
-    monkeypatch.setattr("deadheat.api.routes.season.seasons.seasons", explode if status == 500 else seasons)
+    monkeypatch.setattr("deadheat.api.routes.seasons.league_seasons.seasons", explode if status == 500 else seasons)
     answer = site.client.request(method, path, json={} if method == "POST" and "/v1" in path else None)
     assert answer.status_code == status
     for name, begins in ALWAYS.items():

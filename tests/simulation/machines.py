@@ -207,6 +207,6 @@ class SimulatedContext:
             yield Path(path)
 
     def fetch_program(self, _context: object, ref: ProgramRef, directory: Path) -> Program:
-        """Stand in for `workers.programs.fetch_program`: the program must be there, and is not unpacked."""
+        """Stand in for `workers.context.fetch_program`: the program must be there, and is not unpacked."""
         self.blobs.get(ref.program_sha256, self.settings.unpacked_limit_bytes)
         return Program(directory, (), ref.label)

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, StorageState
 from sqlmodel import select
 
-from deadheat.api.pages.texts.shelves import PAGES
+from deadheat.api.pages.texts.markdown import PAGES
 from deadheat.engine.games import GAMES
 from deadheat.league.jobs import MatchJob
 from deadheat.league.service.rankings.standings import refit

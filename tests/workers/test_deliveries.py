@@ -180,7 +180,7 @@ def test_a_webhook_is_its_owners_and_ends_with_the_account(world: World, receive
     world.write(close_account, ada)
     assert send(world) == 1
     ((_, told),) = receiver.got
-    assert "Your notices are no longer sent to 127.0.0.1." in json.loads(told)["content"]
+    assert "no longer sent to 127.0.0.1" in json.loads(told)["content"]
 
 
 INSIDE = (

@@ -10,7 +10,6 @@ from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import default
 from pathlib import Path
-from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -34,6 +33,7 @@ from tests.certificates import certified
 from tests.league.ground import settings
 from tests.league.world import World
 from tests.receiver import SHUTDOWN_SECONDS
+from tests.workers.test_deliveries import send
 
 SENDER = "Deadheat <league@league.example>"
 SITE = "https://league.example"
@@ -125,10 +125,6 @@ def world(tmp_path: Path, server: MailServer) -> Iterator[World]:
     made = World(settings(tmp_path / "league", smtp_url=server.url, mail_from=SENDER, site_url=SITE))
     yield made
     made.close()
-
-
-def send(world: World) -> int:
-    return deliveries.send_due(SimpleNamespace(database=world.db, settings=world.settings))  # type: ignore[arg-type]
 
 
 def link_in(message: EmailMessage, link: Link) -> tuple[Link, int, str]:

@@ -22,7 +22,7 @@ from kombu.utils.json import dumps
 
 from deadheat.cli.operator.doctor import Verdict, check_broker
 from deadheat.workers.broker.queue import celery_app, check
-from deadheat.workers.broker.redisqueue import Channel
+from deadheat.workers.broker.transports import RedisChannel
 from tests.league.ground import settings
 
 ENTRYPOINT = Path(__file__).parents[2] / "deploy" / "services" / "redis" / "entrypoint"
@@ -30,7 +30,7 @@ ENTRYPOINT = Path(__file__).parents[2] / "deploy" / "services" / "redis" / "entr
 
 def let_go_of(queue: SimpleQueue) -> None:
     """Put back unprocessed messages, as kombu does when a connection ends."""
-    assert isinstance(queue.channel, Channel)
+    assert isinstance(queue.channel, RedisChannel)
     queue.channel.qos.restore_unacked_once()
 
 

@@ -81,8 +81,12 @@ ADVICE_EXPIRY_SECONDS = 60
 
 CHECK_EXPIRY_SECONDS = 10
 
-_REDIS = "deadheat.workers.broker.redisqueue:Transport"
-OUR_TRANSPORTS = {"filesystem": "deadheat.workers.broker.filequeue:Transport", "redis": _REDIS, "rediss": _REDIS}
+_REDIS = "deadheat.workers.broker.transports:RedisTransport"
+OUR_TRANSPORTS = {
+    "filesystem": "deadheat.workers.broker.transports:FileTransport",
+    "redis": _REDIS,
+    "rediss": _REDIS,
+}
 """Our transports by the scheme of the broker's URL; others are kombu's own."""
 
 POLL_SECONDS = 0.1
@@ -94,7 +98,7 @@ def task_name(life: Life) -> str:
     return f"deadheat.{life.queue}"
 
 
-class Reconnecting(Connection):
+class _Reconnecting(Connection):
     """Tries to reach a broker that is away every five seconds; Celery's own pauses grow to half a minute."""
 
     ensure_connection = partialmethod(Connection.ensure_connection, interval_max=5)
@@ -103,7 +107,7 @@ class Reconnecting(Connection):
 def celery_app(settings: Settings) -> Celery:
     """Make a Celery application for these settings, without tasks yet."""
     app = Celery("deadheat", broker=settings.broker)
-    app.amqp.Connection = Reconnecting
+    app.amqp.Connection = _Reconnecting
     if transport := OUR_TRANSPORTS.get(urlsplit(settings.broker).scheme):
         app.conf.broker_transport = transport
     app.conf.update(

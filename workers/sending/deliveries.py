@@ -15,12 +15,10 @@ from deadheat.league.config import Settings
 from deadheat.league.locale import catalogue
 from deadheat.league.service.people import channels
 from deadheat.league.service.people.access import link_query
-from deadheat.league.service.people.channels import Link, Parcel
 from deadheat.league.service.people.notices import notice_info
 from deadheat.league.states import ChannelKind
 from deadheat.workers.context import Context
 from deadheat.workers.sending import mail
-from deadheat.workers.sending.mail import Letter
 from deadheat.workers.sending.webhooks import NotReached, post
 
 log = logging.getLogger(__name__)
@@ -41,7 +39,7 @@ LOOK_SECONDS = 1.0
 def send_due(context: Context) -> int:
     """Send the deliveries that are due, and return how many were tried."""
     tried, until = 0, time.monotonic() + TURN_SECONDS
-    under_way: dict[Future[None], Parcel] = {}
+    under_way: dict[Future[None], channels.Parcel] = {}
     with ThreadPoolExecutor(sum(AT_ONCE.values())) as pool:
         while True:
             for kind, most in AT_ONCE.items():
@@ -59,7 +57,7 @@ def send_due(context: Context) -> int:
                 tried += 1
 
 
-def _send(context: Context, parcel: Parcel) -> None:
+def _send(context: Context, parcel: channels.Parcel) -> None:
     try:
         taken, gone, detail = SENDERS[parcel.kind](context, parcel)
     except NotReached as error:
@@ -77,13 +75,13 @@ Sent = tuple[bool, bool, str]
 """Whether the delivery was accepted, whether the channel wants nothing more, and the answer."""
 
 
-def _by_mail(context: Context, parcel: Parcel) -> Sent:
+def _by_mail(context: Context, parcel: channels.Parcel) -> Sent:
     with reading(catalogue(parcel.language)):
         sent = _reset(context, parcel) if parcel.resets_password else letter(parcel, context.settings)
     return True, False, mail.send(context.settings, sent)
 
 
-def _by_webhook(context: Context, parcel: Parcel) -> Sent:
+def _by_webhook(context: Context, parcel: channels.Parcel) -> Sent:
     with reading(catalogue(parcel.language)):
         body = json.dumps(payload(parcel, context.settings)).encode()
     timestamp = int(time.time())
@@ -97,45 +95,47 @@ def _by_webhook(context: Context, parcel: Parcel) -> Sent:
     return 200 <= status < 300, status == HTTPStatus.GONE, str(status)
 
 
-SENDERS: Mapping[ChannelKind, Callable[[Context, Parcel], Sent]] = {
+SENDERS: Mapping[ChannelKind, Callable[[Context, channels.Parcel], Sent]] = {
     ChannelKind.WEBHOOK: _by_webhook,
     ChannelKind.MAIL: _by_mail,
 }
 """The function that sends to each kind of channel. They raise NotReached."""
 
 
-def _reset(context: Context, parcel: Parcel) -> Letter:
+def _reset(context: Context, parcel: channels.Parcel) -> mail.Letter:
     """Write the message with the password reset link."""
     with context.database.reading() as session:
         query = link_query(session, parcel.channel_id)
     page = f"{context.settings.site_url}/reset?{query}"
     text = _("Somebody, probably you, asked for a new password for your account. Choose one within an hour:")
-    unsubscribe = _link(parcel, context.settings, Link.UNSUBSCRIBE)
+    unsubscribe = _link(parcel, context.settings, channels.Link.UNSUBSCRIBE)
     subject, otherwise = _("Your password at Deadheat"), _("If it was not you, do nothing.")
-    return Letter(parcel.address, subject, f"{text}\n{page}\n\n{otherwise}\n", unsubscribe)
+    return mail.Letter(parcel.address, subject, f"{text}\n{page}\n\n{otherwise}\n", unsubscribe)
 
 
-def letter(parcel: Parcel, settings: Settings) -> Letter:
+def letter(parcel: channels.Parcel, settings: Settings) -> mail.Letter:
     """Return the message for an e-mail address."""
-    confirm, unsubscribe = (_link(parcel, settings, link) for link in (Link.CONFIRM, Link.UNSUBSCRIBE))
+    confirm, unsubscribe = (
+        _link(parcel, settings, link) for link in (channels.Link.CONFIRM, channels.Link.UNSUBSCRIBE)
+    )
     if not parcel.is_confirmed:
         subject, otherwise = _("Confirm your address at Deadheat"), _("If it was not you, do nothing.")
         text = _("Somebody, probably you, asked for notices to be sent to this address. Confirm it within a day:")
-        return Letter(parcel.address, subject, f"{text}\n{confirm}\n\n{otherwise}\n", unsubscribe)
+        return mail.Letter(parcel.address, subject, f"{text}\n{confirm}\n\n{otherwise}\n", unsubscribe)
     subject = text = _("A test of your address at Deadheat")
     if parcel.notice is not None:
         notice = notice_info(parcel.notice)
         subject, text = notice.text[:MOST_SUBJECT], f"{notice.text}\n{settings.site_url}{notice.path}"
     end = _("To stop these messages: %(link)s", link=unsubscribe)
-    return Letter(parcel.address, subject, f"{text}\n\n-- \n{end}\n", unsubscribe)
+    return mail.Letter(parcel.address, subject, f"{text}\n\n-- \n{end}\n", unsubscribe)
 
 
-def _link(parcel: Parcel, settings: Settings, link: Link) -> str:
+def _link(parcel: channels.Parcel, settings: Settings, link: channels.Link) -> str:
     token = channels.link_token(parcel.secret, link)
     return f"{settings.site_url}/mail/{link.value}?channel={parcel.channel_id}&token={token}"
 
 
-def payload(parcel: Parcel, settings: Settings) -> dict[str, object]:
+def payload(parcel: channels.Parcel, settings: Settings) -> dict[str, object]:
     """Return the document for a webhook. Discord shows `content`, Slack `text`; neither may mention anybody."""
     if parcel.notice is None:
         text, facts = _("This is a test of your webhook at Deadheat."), {}

@@ -7,22 +7,19 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel
 from starlette.background import BackgroundTask
 
+from deadheat.api import schemas as base
 from deadheat.api.deps import Id, Shared
 from deadheat.api.edge import sessions
 from deadheat.api.edge.rates import address
 from deadheat.api.pages import forms
 from deadheat.api.pages.lists import courses
 from deadheat.api.routes import people as schemas
-from deadheat.api.routes.people import Password, checked_person
-from deadheat.api.schemas import base
-from deadheat.api.services import Services
 from deadheat.engine.language import N_, _, gettext, ngettext
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, NotFound, SignInAgain
 from deadheat.league.service.bots import bots
 from deadheat.league.service.people import access, teams, users
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.people.users import FRESH, has_password, is_linked, newcomer_rule
 from deadheat.league.service.rulings.closing import close_account
 from deadheat.league.states import Scope, TokenKind
 
@@ -44,28 +41,26 @@ SCOPES = {
 }
 
 
-class TokenForm(BaseModel):
+class _TokenForm(BaseModel):
     label: base.Label
     scope: Scope
     days: schemas.TokenDays
 
 
-class PasswordForm(BaseModel):
-    """The form to change the password, or to set the first one."""
-
+class _PasswordForm(BaseModel):
     new_password: schemas.Password
     keep_tokens: bool = False
     keep_ways: bool = False
 
 
+@forms.shows(router, "/account")
 def account_page(
-    shared: Services,
-    visit: forms.Visit,
+    shared: Shared,
+    visit: forms.Visiting,
     complaint: forms.Complaint | None = None,
     issued: access.Issued | None = None,
     **_given: Any,
 ) -> Response:
-    """Render the account's page. `issued`: a new token."""
     person = visit.person
     with shared.db.reading() as session:
         own_teams = teams.teams_of(session, person)
@@ -78,8 +73,8 @@ def account_page(
             "tokens": access.tokens(session, person.id),
             "browsers": access.browsers(session, person.id),
             "now": now(session),
-            "by_password": has_password(session, person),
-            "linked": shared.provider is not None and is_linked(session, person, shared.provider.issuer),
+            "by_password": users.has_password(session, person),
+            "linked": shared.provider is not None and users.is_linked(session, person, shared.provider.issuer),
         }
     days = [count for count in TOKEN_DAYS if count < shared.settings.token_days] + [shared.settings.token_days]
     values |= {
@@ -90,22 +85,23 @@ def account_page(
     return forms.private(shared, "account.html", visit, complaint, issued=issued, **values)
 
 
-def door(
-    shared: Services, name: str, complaint: forms.Complaint | None, back: str, *, closed: bool = False
-) -> Response:
-    """Render the form to sign in or up, with a link to the other form. Both lead to `back`. `closed`: say that the
-    visitor's account is now closed.
+def door(shared: Shared, name: str, complaint: forms.Complaint | None, back: str, *, closed: bool = False) -> Response:
+    """Render the form to sign in or up, with a link to the other form. Both lead to `back`. `closed`: say
+    that the visitor's account is now closed.
     """
-    rule = shared.read(newcomer_rule).value
+    rule = shared.read(users.newcomer_rule).value
     mail, provider = bool(shared.settings.smtp_url), shared.provider and shared.provider.host
     known = {"back": back, "rule": rule, "mail": mail, "provider": provider, "closed": closed}
     return forms.private(shared, f"{name}.html", None, complaint, **known)
 
 
 @router.get("/sign-in")
-def sign_in_page(shared: Shared, visit: forms.Present, next_path: Next = None, closed: bool = False) -> Response:
-    back = forms.local_path(next_path)
-    return forms.onward(back) if visit else door(shared, "sign-in", None, back, closed=closed)
+@router.get("/sign-up")
+def door_page(
+    request: Request, shared: Shared, visit: forms.Present, next_path: Next = None, closed: bool = False
+) -> Response:
+    back, name = forms.local_path(next_path), request.url.path.removeprefix("/")
+    return forms.onward(back) if visit else door(shared, name, None, back, closed=closed)
 
 
 def door_again(name: str) -> Callable[..., Response]:
@@ -117,17 +113,8 @@ def door_again(name: str) -> Callable[..., Response]:
 @forms.posting("sign-in", door_again("sign-in"))
 def sign_in(shared: Shared, request: Request, sent: forms.Sent) -> Response:
     name, password = sent.get("name", "")[:64], sent.get("password", "")[:256]
-    person = checked_person(shared, request, name, password)
+    person = schemas.checked_person(shared, request, name, password)
     return begin(shared, request, person, forms.local_path(sent.get("next")), password)
-
-
-@router.get("/sign-up")
-def sign_up_page(shared: Shared, visit: forms.Present, next_path: Next = None) -> Response:
-    return (
-        forms.onward(forms.local_path(next_path))
-        if visit
-        else door(shared, "sign-up", None, forms.local_path(next_path))
-    )
 
 
 @router.post("/sign-up")
@@ -146,23 +133,18 @@ def sign_out(shared: Shared, request: Request, posted: forms.Submitted) -> Respo
     return _signed_out(request, shared, "/")
 
 
-def _signed_out(request: Request, shared: Services, to: str) -> Response:
+def _signed_out(request: Request, shared: Shared, to: str) -> Response:
     answer = forms.onward(to)
-    sessions.drop(answer, request, shared.settings)
+    sessions.keep(answer, request, shared.settings, None)
     answer.headers["Clear-Site-Data"] = '"cache"'
     return answer
-
-
-@router.get("/account")
-def account(shared: Shared, visit: forms.Visiting) -> Response:
-    return account_page(shared, visit)
 
 
 @router.post("/account/tokens")
 @forms.posting("token", account_page)
 def create_token(shared: Shared, request: Request, posted: forms.Submitted) -> Response:
     """Create a token. The answer is the page: the secret is shown once, and must not be in an address or store."""
-    body = forms.checked(TokenForm, posted.fields)
+    body = forms.checked(_TokenForm, posted.fields)
     person = confirm(shared, request, posted)
     with shared.db.transaction() as session:
         users.must_still_open(session, person, password_in(posted))
@@ -181,7 +163,7 @@ def revoke(shared: Shared, posted: forms.Submitted, token_id: Id) -> Response:
 @forms.posting("password", account_page)
 def change_password(shared: Shared, request: Request, posted: forms.Submitted) -> Response:
     """Change the password. Every other browser is signed out; what else opens the account ends unless it is kept."""
-    body = forms.checked(PasswordForm, posted.fields)
+    body = forms.checked(_PasswordForm, posted.fields)
     person = confirm(shared, request, posted)
     with shared.db.transaction() as session:
         users.must_still_open(session, person, password_in(posted))
@@ -192,7 +174,6 @@ def change_password(shared: Shared, request: Request, posted: forms.Submitted) -
 @router.post("/account/close")
 @forms.posting("close", account_page)
 def close(shared: Shared, request: Request, posted: forms.Submitted) -> Response:
-    """Close the visitor's account. All its browsers are signed out."""
     confirm(shared, request, posted)
     shared.change(close_account, posted.visit.person)
     return _signed_out(request, shared, "/sign-in?closed=1")
@@ -222,13 +203,12 @@ def change_team(shared: Shared, posted: forms.Submitted, team_id: Id, verb: str)
 
 
 def password_in(posted: forms.Posted) -> str:
-    """Return the password that a form says is its author's."""
     return posted.fields.get("password", "")
 
 
-def confirm(shared: Services, request: Request, posted: forms.Posted) -> Person:
-    """Check that the account's owner uses this browser: by the form's `password`, or if the account has none by a
-    recent sign-in. What then adds a way into the account calls `must_still_open`.
+def confirm(shared: Shared, request: Request, posted: forms.Posted) -> Person:
+    """Check that the account's owner uses this browser: by the form's `password`, or if the account has none
+    by a recent sign-in. What then adds a way into the account calls `must_still_open`.
 
     Raises:
         WrongCredentials, AccountClosed, OverQuota.
@@ -237,18 +217,18 @@ def confirm(shared: Services, request: Request, posted: forms.Posted) -> Person:
     """
     visit, password = posted.visit, password_in(posted)
     with shared.db.reading() as session:
-        by_password = has_password(session, visit.person)
+        by_password = users.has_password(session, visit.person)
         age = now(session) - access.look_up(session, visit.secret, TokenKind.SESSION).began_at
     if by_password and not password:
         raise BadSetting("password", _("enter your password"))
     if by_password:
-        return checked_person(shared, request, visit.person.name, password)
-    if age > FRESH:
+        return schemas.checked_person(shared, request, visit.person.name, password)
+    if age > users.FRESH:
         raise SignInAgain
     return visit.person
 
 
-def begin(shared: Services, request: Request, person: Person, path: str, password: str = "") -> Response:
+def begin(shared: Shared, request: Request, person: Person, path: str, password: str = "") -> Response:
     """Begin a new session in place of the browser's previous one. `password`: the one that was just checked, if any."""
     former = sessions.secret_of(request, shared.settings)
     with shared.db.transaction() as session:
@@ -263,25 +243,21 @@ def begin(shared: Services, request: Request, person: Person, path: str, passwor
     return answer
 
 
-class ResetLink(base.Query):
+class _ResetLink(base.Query):
     channel: base.RowId
     until: Annotated[int, Query(ge=0, le=2**40)]
     token: Annotated[str, Query(max_length=64)]
 
 
-class ResetForm(ResetLink):
-    password: Password
+class _ResetForm(_ResetLink):
+    password: schemas.Password
 
 
-def _ask(shared: Services, complaint: forms.Complaint | None = None, *, sent: bool = False, **_given: Any) -> Response:
+@forms.shows(router, "/forgotten")
+def _ask(shared: Shared, complaint: forms.Complaint | None = None, *, sent: bool = False, **_given: Any) -> Response:
     if not shared.settings.smtp_url:
         raise NotFound("page", "/forgotten", _("This league sends no mail. Ask its administrators for a new password."))
     return forms.private(shared, "forgotten.html", None, complaint, asked=sent)
-
-
-@router.get("/forgotten")
-def ask_page(shared: Shared) -> Response:
-    return _ask(shared)
 
 
 @router.post("/forgotten")
@@ -295,21 +271,19 @@ def ask(shared: Shared, request: Request, sent: forms.Sent) -> Response:
     return answer
 
 
-@router.get("/reset")
-def reset_page(shared: Shared, link: Annotated[ResetLink, Query()]) -> Response:
-    return _reset(shared, link)
+@forms.shows(router, "/reset")
+def _reset(
+    shared: Shared, link: Annotated[_ResetLink, Query()], complaint: forms.Complaint | None = None, **_given: Any
+) -> Response:
+    owner = shared.read(access.owner_of_link, link.channel, link.until, link.token)
+    return forms.private(shared, "reset.html", None, complaint, link=link, owner=owner.name)
 
 
 @router.post("/reset")
-@forms.posting("reset", lambda sent, **given: _reset(link=forms.picked(ResetLink, sent), **given))
+@forms.posting("reset", lambda sent, **given: _reset(link=forms.picked(_ResetLink, sent), **given))
 def reset(shared: Shared, request: Request, sent: forms.Sent) -> Response:
     """Set a new password. Every browser is signed out, and every token ends."""
     shared.rates.sign_up(request)  # counts as a sign-up, because it may be a guess and costs a hash
-    body = forms.picked(ResetForm, sent)
+    body = forms.picked(_ResetForm, sent)
     shared.change(access.reset_password, body.channel, body.until, body.token, body.password)
     return forms.onward("/sign-in")
-
-
-def _reset(shared: Services, link: ResetLink, complaint: forms.Complaint | None = None, **_given: Any) -> Response:
-    owner = shared.read(access.owner_of_link, link.channel, link.until, link.token)
-    return forms.private(shared, "reset.html", None, complaint, link=link, owner=owner.name)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel
 
+from deadheat.api import schemas as base
 from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.pages import forms
 from deadheat.api.pages.author.account import confirm, password_in
@@ -14,11 +15,8 @@ from deadheat.api.pages.lists import courses
 from deadheat.api.pages.pictures.charts import trend
 from deadheat.api.pages.render import ROWS, first_of
 from deadheat.api.routes.people import ReadRequest
-from deadheat.api.schemas import base
-from deadheat.api.services import Services
 from deadheat.league.service.bots.bots import bots_of
 from deadheat.league.service.people import channels, notices
-from deadheat.league.service.people.channels import Link
 from deadheat.league.service.people.users import has_password, must_still_open
 from deadheat.league.service.rankings.history import trends
 
@@ -60,16 +58,17 @@ HERE = "/account/webhooks"
 VERBS = {"remove": channels.remove_channel, "switch-on": channels.switch_on, "test": channels.send_test}
 
 
-class WebhookForm(BaseModel):
+class _WebhookForm(BaseModel):
     url: str
 
 
-class AddressForm(BaseModel):
+class _AddressForm(BaseModel):
     address: str
 
 
+@forms.shows(router, HERE)
 def _page(
-    shared: Services, visit: forms.Visit, complaint: forms.Complaint | None = None, secret: str = "", **_: Any
+    shared: Shared, visit: forms.Visiting, complaint: forms.Complaint | None = None, secret: str = "", **_: Any
 ) -> Response:
     with shared.db.reading() as session:
         listed, sent = channels.channels(session, visit.person), channels.deliveries(session, visit.person)
@@ -78,16 +77,11 @@ def _page(
     return forms.private(shared, "webhooks.html", visit, complaint, mail=bool(shared.settings.smtp_url), **values)
 
 
-@router.get("/account/webhooks")
-def webhooks(shared: Shared, visit: forms.Visiting) -> Response:
-    return _page(shared, visit)
-
-
 @router.post("/account/webhooks")
 @forms.posting("webhook", _page)
 def add(shared: Shared, request: Request, posted: forms.Submitted) -> Response:
     """Add a webhook. The answer is the page itself: the secret is shown once and must not be in an address or store."""
-    body = forms.checked(WebhookForm, posted.fields)
+    body = forms.checked(_WebhookForm, posted.fields)
     person = confirm(shared, request, posted)
     with shared.db.transaction() as session:
         must_still_open(session, person, password_in(posted))
@@ -99,7 +93,7 @@ def add(shared: Shared, request: Request, posted: forms.Submitted) -> Response:
 @forms.posting("mail", _page)
 def add_address(shared: Shared, request: Request, posted: forms.Submitted) -> Response:
     """Add an e-mail address, and send a link to it. The password is required, because mail can replace it."""
-    body = forms.checked(AddressForm, posted.fields)
+    body = forms.checked(_AddressForm, posted.fields)
     person = confirm(shared, request, posted)
     shared.rates.confirmation(person.id, body.address.strip())
     with shared.db.transaction() as session:
@@ -121,15 +115,14 @@ class Token(base.Query):
 
 
 @router.get("/mail/{link}")
-def ask(shared: Shared, visit: forms.Present, link: Link, given: Annotated[Token, Query()]) -> Response:
+def ask(shared: Shared, visit: forms.Present, link: channels.Link, given: Annotated[Token, Query()]) -> Response:
     """Ask for confirmation: opening a link changes nothing, because mail servers open links, too."""
     address = shared.read(channels.address_of, link, given.channel, given.token)
     return forms.private(shared, "mail.html", visit, None, link=link.value, address=address, given=given)
 
 
 @router.post("/mail/{link}")
-def act(shared: Shared, visit: forms.Present, sent: forms.Sent, link: Link) -> Response:
-    """Confirm the address, or remove it."""
+def act(shared: Shared, visit: forms.Present, sent: forms.Sent, link: channels.Link) -> Response:
     given = forms.picked(Token, sent)
     shared.change(channels.follow_link, link, given.channel, given.token)
     return forms.onward("/account/webhooks" if visit else "/")

@@ -10,16 +10,13 @@ from deadheat.api.edge.flow import SECONDS, Flow
 from deadheat.api.errors import STATUS
 from deadheat.api.pages import forms
 from deadheat.api.pages.author import account
-from deadheat.api.pages.author.account import Next, begin, confirm
 from deadheat.api.routes.people import NewAuthor
-from deadheat.api.services import Services
 from deadheat.engine.language import N_, _, gettext
 from deadheat.league.database import now
 from deadheat.league.errors import LeagueError, NameTaken, NotFound, ProviderAway, ProviderRefused
 from deadheat.league.service.people import users
 from deadheat.league.service.people.access import signing_key
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.people.users import check_newcomer, must_be_free, user_named
 
 router = APIRouter()
 
@@ -32,7 +29,7 @@ UNKNOWN = N_(
 
 
 @router.get("/sign-in/openid")
-def start(shared: Shared, request: Request, visit: forms.Present, next_path: Next = None) -> Response:
+def start(shared: Shared, request: Request, visit: forms.Present, next_path: account.Next = None) -> Response:
     back = forms.local_path(next_path)
     if visit:
         return forms.onward(back)
@@ -49,10 +46,10 @@ def sign_up(shared: Shared, request: Request, sent: forms.Sent) -> Response:
     _provider(shared)
     body = forms.picked(NewAuthor, sent)
     shared.rates.sign_up(request, body.code)
-    must_be_free(body.name)
+    users.must_be_free(body.name)
     with shared.db.reading() as session:
-        check_newcomer(session, body.code)
-        if user_named(session, body.name) is not None:
+        users.check_newcomer(session, body.code)
+        if users.user_named(session, body.name) is not None:
             raise NameTaken("user", body.name)
     shared.rates.invited(request)
     return _away(shared, request, "up", forms.local_path(sent.get("next")), name=body.name, code=body.code)
@@ -63,7 +60,7 @@ def sign_up(shared: Shared, request: Request, sent: forms.Sent) -> Response:
 def link(shared: Shared, request: Request, posted: forms.Submitted) -> Response:
     """Link the account to an identity: check the account's password, then go to the provider."""
     _provider(shared)
-    confirm(shared, request, posted)
+    account.confirm(shared, request, posted)
     return _away(shared, request, "link", f"{forms.HOME}#openid", session=posted.visit.csrf)
 
 
@@ -71,7 +68,7 @@ def link(shared: Shared, request: Request, posted: forms.Submitted) -> Response:
 @forms.posting("openid", account.account_page)
 def unlink(shared: Shared, request: Request, posted: forms.Submitted) -> Response:
     provider = _provider(shared)
-    confirm(shared, request, posted)
+    account.confirm(shared, request, posted)
     shared.change(users.unlink_identity, posted.visit.person, provider.issuer)
     return forms.onward(f"{forms.HOME}#openid")
 
@@ -97,11 +94,11 @@ def come_back(shared: Shared, request: Request, visit: forms.Present) -> Respons
             answer = account.account_page(shared, visit, complaint)
         else:
             answer = account.door(shared, "sign-in", complaint, forms.local_path(flow.back if flow else None))
-    _set_cookie(answer, request, shared, "", 0)
+    sessions.set_cookie(answer, request, shared.settings, _name(request, shared), "", 0)
     return answer
 
 
-def _enter(shared: Services, request: Request, flow: Flow, subject: str) -> Response:
+def _enter(shared: Shared, request: Request, flow: Flow, subject: str) -> Response:
     """Sign in or up. An identity that already has an account opens that one, even if a name was just chosen."""
     issuer, back = _provider(shared).issuer, forms.local_path(flow.back)
     person: Person | None
@@ -112,10 +109,10 @@ def _enter(shared: Services, request: Request, flow: Flow, subject: str) -> Resp
             person = users.sign_up_as(session, name, flow.code, issuer, subject)
     if person is None:
         return account.door(shared, "sign-up", forms.Complaint("openid", 403, gettext(UNKNOWN)), back)
-    return begin(shared, request, person, back)
+    return account.begin(shared, request, person, back)
 
 
-def _link(shared: Services, visit: forms.Visit | None, began: str, subject: str) -> Response:
+def _link(shared: Shared, visit: forms.Visit | None, began: str, subject: str) -> Response:
     """Link an identity to the account of the session that began the flow. A new password has ended that session."""
     if visit is None or visit.csrf != began:
         raise ProviderRefused(_("You are not signed in to the account that was to be linked. Sign in and begin again."))
@@ -123,28 +120,22 @@ def _link(shared: Services, visit: forms.Visit | None, began: str, subject: str)
     return forms.onward(f"{forms.HOME}#openid")
 
 
-def _away(shared: Services, request: Request, act: Any, back: str, **more: Any) -> Response:
+def _away(shared: Shared, request: Request, act: Any, back: str, **more: Any) -> Response:
     """Return a page that forwards by itself, because the content policy lets no form lead to another site."""
     provider = _provider(shared)
     with shared.db.transaction() as session:
         key, at = signing_key(session), now(session)
     flow = Flow.begun(act, back, at, **more)
     answer = forms.private(shared, "openid.html", None, None, address=provider.address(flow), host=provider.host)
-    _set_cookie(answer, request, shared, flow.cookie(key), SECONDS)
+    sessions.set_cookie(answer, request, shared.settings, _name(request, shared), flow.cookie(key), SECONDS)
     return answer
 
 
-def _provider(shared: Services) -> Any:
+def _provider(shared: Shared) -> Any:
     if shared.provider is None:
         raise NotFound("page", "/sign-in/openid", _("This league has no OpenID provider."))
     return shared.provider
 
 
-def _name(request: Request, shared: Services) -> str:
+def _name(request: Request, shared: Shared) -> str:
     return f"__Host-{COOKIE}" if sessions.is_secure(request, shared.settings) else COOKIE
-
-
-def _set_cookie(answer: Response, request: Request, shared: Services, value: str, seconds: int) -> None:
-    secure = sessions.is_secure(request, shared.settings)
-    name = _name(request, shared)
-    answer.set_cookie(name, value, max_age=seconds, path="/", secure=secure, httponly=True, samesite="lax")

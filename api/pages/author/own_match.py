@@ -12,12 +12,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Response
 
 from deadheat.api.deps import Id, Shared
-from deadheat.api.pages.forms import Complaint, Submitted, Visit, Visiting, checked, onward, posting, private
+from deadheat.api.pages.forms import Complaint, Submitted, Visiting, checked, onward, posting, private, shows
 from deadheat.api.pages.render import grouped_points
-from deadheat.api.routes import rulings as shapes
+from deadheat.api.routes import rulings
 from deadheat.api.routes.replays import transcript_of
-from deadheat.api.routes.rulings import open_appeal, withdraw_appeal
-from deadheat.api.services import Services
 from deadheat.engine.core import Fault
 from deadheat.engine.figures import duration, limit, seat_number
 from deadheat.engine.language import N_, _
@@ -37,10 +35,9 @@ from deadheat.engine.verdicts import (
     took,
 )
 from deadheat.league.errors import WITHHELD, NotFound
-from deadheat.league.records.matches import AttemptView, EndingView, LatencyView, Match, MatchDetail, SeatView
+from deadheat.league.records.matches import EndingView, LatencyView, Match, MatchDetail, SeatView
 from deadheat.league.service.rulings.appeals import appeals
 from deadheat.league.service.views import matches
-from deadheat.league.service.views.matches import match_detail, own_seats
 
 router = APIRouter()
 
@@ -76,9 +73,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnSeat:
-    """One of the viewer's seats, with everything that the page shows about it."""
-
+class _OwnSeat:
     seat: SeatView
     ended: str
     failure: Failure | None
@@ -99,9 +94,9 @@ class OwnSeat:
 @router.get("/matches/{match_id}/mine")
 def own_match(shared: Shared, visit: Visiting, match_id: Id) -> Response:
     with shared.db.reading() as session:
-        seated = own_seats(session, visit.person, match_id)
+        seated = matches.own_seats(session, visit.person, match_id)
         endings = {ending.seat: ending for ending in matches.endings(session, visit.person, match_id)}
-        detail = match_detail(session, match_id, visit.person)
+        detail = matches.match_detail(session, match_id, visit.person)
     transcript = transcript_of(shared, detail)
     moves = scenes(transcript, detail.names) if transcript else []
     own = [
@@ -130,16 +125,18 @@ def _own(
     ending: EndingView | None,
     transcript: Transcript | None,
     moves: Sequence[Scene],
-) -> OwnSeat:
+) -> _OwnSeat:
     number = seat.seat
     at = next(((place, scene.round) for place, scene in enumerate(moves) if scene.fault == number), None)
     failure = None
     if seat.fault is not None:
+        played = (attempt.evidence.get("timeouts") for attempt in detail.attempts if attempt.cause == "played")
+        rows = [row for timeouts in played if isinstance(timeouts, list) for row in timeouts]
         prompt = transcript.last_prompt(number) if transcript else None
         failure = Failure(
             verdict=VERDICTS[seat.fault.fault],
             clock=hint(seat.fault.fault, prompt) if prompt else None,
-            evidence=tuple(_convictions(detail.attempts, number)),
+            evidence=tuple(evidence_words(row) for row in rows if isinstance(row, dict) and row.get("seat") == number),
             at=at,
         )
     last = (
@@ -147,7 +144,7 @@ def _own(
         if transcript
         else ()
     )
-    return OwnSeat(
+    return _OwnSeat(
         seat=seat,
         ended=_ended(detail, number),
         failure=failure,
@@ -175,15 +172,6 @@ def _ended(match: Match, seat: int) -> str:
     return _("%(result)s Points by seat: %(points)s.", result=result, points=" : ".join(points))
 
 
-def _convictions(attempts: Sequence[AttemptView], seat: int) -> Iterator[str]:
-    """Yield the judge's evidence for each missed deadline of this seat, in sentences."""
-    for attempt in attempts:
-        timeouts = attempt.evidence.get("timeouts") if attempt.cause == "played" else None
-        for row in timeouts if isinstance(timeouts, list) else []:
-            if isinstance(row, dict) and row.get("seat") == seat:
-                yield evidence_words(row)
-
-
 def _spoken(exchange: Exchange, seat: int) -> Iterator[Line]:
     limit_ns = 0
     for message in exchange.messages:
@@ -201,30 +189,25 @@ def _spoken(exchange: Exchange, seat: int) -> Iterator[Line]:
 MOST_APPEALS = 100
 
 
-def _appeal(shared: Services, visit: Visit, match_id: int, complaint: Complaint | None = None, **_: Any) -> Response:
+@shows(router, "/matches/{match_id}/appeal")
+def _appeal(shared: Shared, visit: Visiting, match_id: Id, complaint: Complaint | None = None, **_: Any) -> Response:
+    """Show the visitor's appeals about the match (for organisers: all appeals), and the form for another."""
     with shared.db.reading() as session:
-        match = match_detail(session, match_id, visit.person)
+        match = matches.match_detail(session, match_id, visit.person)
         filed = appeals(session, visit.person, match_id=match_id, limit=MOST_APPEALS)
         own = {item.id for item in appeals(session, visit.person, match_id=match_id, own=True, limit=MOST_APPEALS)}
     return private(shared, "appeal.html", visit, complaint, match=match, appeals=filed, own=own)
 
 
-@router.get("/matches/{match_id}/appeal")
-def appeal_page(shared: Shared, visit: Visiting, match_id: Id) -> Response:
-    """Show the visitor's appeals about the match (for organisers: all appeals), and the form for another."""
-    return _appeal(shared, visit, match_id)
-
-
 @router.post("/matches/{match_id}/appeal")
 @posting("appeal", _appeal)
 def appeal(shared: Shared, posted: Submitted, match_id: Id) -> Response:
-    """Appeal a match: it is re-simulated at once."""
-    open_appeal(shared, posted.visit.person, match_id, checked(shapes.AppealRequest, posted.fields))
+    rulings.open_appeal(shared, posted.visit.person, match_id, checked(rulings.AppealRequest, posted.fields))
     return onward(f"/matches/{match_id}/appeal")
 
 
 @router.post("/matches/{match_id}/appeals/{appeal_id}/withdraw")
 @posting("appeal", _appeal)
 def withdraw(shared: Shared, posted: Submitted, match_id: Id, appeal_id: Id) -> Response:
-    withdraw_appeal(shared, posted.visit.person, appeal_id)
+    rulings.withdraw_appeal(shared, posted.visit.person, appeal_id)
     return onward(f"/matches/{match_id}/appeal")

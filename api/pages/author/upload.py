@@ -1,5 +1,5 @@
-"""The author's front door: one form that takes a program, as text or as a file, and enters it into a season. On its own
-page it makes a bot; in a bot's workshop (`upload`) it adds a version.
+"""The author's front door: one form that takes a program, as text or as a file, and enters it into a season.
+On its own page it makes a bot; in a bot's workshop (`upload`) it adds a version.
 
 Refusals come before the build, beside what they concern. A refused form's page has everything that was typed; only a
 file must be chosen again, and not even that with the script. That is why the text and the file arrive in two files.
@@ -13,10 +13,10 @@ from contextlib import suppress
 from functools import cache, partial
 from io import BytesIO
 from itertools import chain, count
-from typing import Any, BinaryIO, cast
+from typing import Annotated, Any, BinaryIO, cast
 
 from anyio import to_thread
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel
 from sqlmodel import Session
 from starlette.exceptions import HTTPException
@@ -29,8 +29,7 @@ from deadheat.api.pages.game import SMALLEST_PREFIX, STARTERS, kits
 from deadheat.api.pages.lists import courses
 from deadheat.api.pages.render import game_title
 from deadheat.api.routes.bots import BotRequest, Description, Wish
-from deadheat.api.routes.season.entries import EntryRequest
-from deadheat.api.services import Services
+from deadheat.api.routes.entries import EntryRequest
 from deadheat.engine.figures import visible
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import bots_of
@@ -67,7 +66,7 @@ UNTYPED = re.compile(r"[\0-\x08\x0e-\x1f]")
 """What no program's text contains, but a pasted picture or archive does."""
 
 
-def _program_values(shared: Services, session: Session, around: Sequence[Participation]) -> dict[str, Any]:
+def _program_values(shared: Shared, session: Session, around: Sequence[Participation]) -> dict[str, Any]:
     """Return what the form's template needs. `around`: the bot's seasons; if it is in one, none is chosen."""
     installed = bots.installed_languages(session)
     here = [each for each in LANGUAGES.values() if each.suffixes and (installed is None or each.name in installed)]
@@ -95,8 +94,13 @@ def starters(game: str) -> Mapping[str, str]:
     return found
 
 
+@forms.shows(router, "/submit")
 def _door(
-    shared: Services, visit: forms.Visit, complaint: forms.Complaint | None = None, game: str = "", language: str = ""
+    shared: Shared,
+    visit: forms.Visiting,
+    complaint: forms.Complaint | None = None,
+    game: Annotated[str, Query()] = "",
+    language: Annotated[str, Query()] = "",
 ) -> Response:
     if complaint is not None:
         game, language = (complaint.given.get(name, "") for name in ("game", "language"))
@@ -121,11 +125,6 @@ def _door(
     return forms.private(shared, "submit.html", visit, complaint, **values)
 
 
-@router.get("/submit")
-def front_door(shared: Shared, visit: forms.Visiting, game: str = "", language: str = "") -> Response:
-    return _door(shared, visit, game=game, language=language)
-
-
 @router.post("/submit")
 @takes_upload
 async def submit(shared: Shared, request: Request, visit: forms.Visiting) -> Response:
@@ -142,8 +141,7 @@ async def submit(shared: Shared, request: Request, visit: forms.Visiting) -> Res
             named = [bot.id for bot in own if (bot.game, bot.name.lower()) == (body.game, body.name.lower())]
             for version in (each for bot_id in named for each in shared.read(bots.versions_of, person, bot_id)):
                 if version.sha256 == upload.sha256:
-                    with shared.db.transaction() as session:
-                        _wish(session, person, version.bot_id, forms.picked(Wish, sent).season)
+                    shared.change(_wish, person, version.bot_id, forms.picked(Wish, sent).season)
                     return version
             raise
 
@@ -152,15 +150,15 @@ async def submit(shared: Shared, request: Request, visit: forms.Visiting) -> Res
 
 
 def _add(
-    shared: Services,
+    shared: Shared,
     person: Person,
     sent: forms.Fields,
     upload: bots.Upload,
     store: Callable[[], object],
     bot_of: Callable[[Session], int],
 ) -> Version:
-    """Add a version to the bot that `bot_of` returns, commit, and only then tell a worker. Before the content is stored
-    all is tried and undone, because what is stored stays, and a refused form counts for no quota.
+    """Add a version to the bot that `bot_of` returns, commit, and only then tell a worker. Before the content
+    is stored all is tried and undone, because what is stored stays, and a refused form counts for no quota.
     """
     season_id = forms.picked(Wish, sent).season
 
@@ -182,7 +180,7 @@ def _add(
 
 
 async def _receive(
-    shared: Services,
+    shared: Shared,
     request: Request,
     visit: forms.Visit,
     check: Callable[[], None],
@@ -218,9 +216,7 @@ async def _receive(
             return await to_thread.run_sync(take_in, limiter=shared.taking_in)
 
 
-def _take(
-    shared: Services, received: Received, file: BinaryIO, program: str
-) -> tuple[bots.Upload, Callable[[], object]]:
+def _take(shared: Shared, received: Received, file: BinaryIO, program: str) -> tuple[bots.Upload, Callable[[], object]]:
     """Inspect the file, or else the text (`Take`). Raises BadUpload."""
     name, sha256 = received.filename, received.sha256
     if not name:
@@ -235,16 +231,17 @@ def _take(
     return upload, partial(shared.blobs.put_file, file, sha256)
 
 
-class BotForm(forms.NameForm):
+class _BotForm(forms.NameForm):
     description: Description = ""
 
 
-class RetireForm(BaseModel):
+class _RetireForm(BaseModel):
     retired: bool
 
 
+@forms.shows(workshops, "/upload")
 def _workshop(
-    shared: Services, visit: forms.Visit, bot_id: int, complaint: forms.Complaint | None = None, **_: Any
+    shared: Shared, visit: forms.Visiting, bot_id: Id, complaint: forms.Complaint | None = None, **_: Any
 ) -> Response:
     with shared.db.reading() as session:
         versions = bots.versions_of(session, visit.person, bot_id)
@@ -261,11 +258,6 @@ def _workshop(
             "text": "",
         }
     return forms.private(shared, "upload.html", visit, complaint, **values)
-
-
-@workshops.get("/upload")
-def workshop(shared: Shared, visit: forms.Visiting, bot_id: Id) -> Response:
-    return _workshop(shared, visit, bot_id)
 
 
 @workshops.post("/versions")
@@ -339,7 +331,7 @@ def take_part(shared: Shared, posted: forms.Submitted, bot_id: Id, season_id: Id
 @workshops.post("/change")
 @forms.posting("bot", _workshop)
 def change(shared: Shared, posted: forms.Submitted, bot_id: Id) -> Response:
-    body = forms.checked(BotForm, posted.fields)
+    body = forms.checked(_BotForm, posted.fields)
     shared.change(change_bot, posted.visit.person, bot_id, name=body.name, description=body.description)
     return forms.onward(f"/bots/{bot_id}/upload#bot")
 
@@ -347,7 +339,7 @@ def change(shared: Shared, posted: forms.Submitted, bot_id: Id) -> Response:
 @workshops.post("/retire")
 @forms.posting("bot", _workshop)
 def retire(shared: Shared, posted: forms.Submitted, bot_id: Id) -> Response:
-    retired = forms.checked(RetireForm, posted.fields).retired
+    retired = forms.checked(_RetireForm, posted.fields).retired
     shared.change(change_bot, posted.visit.person, bot_id, retired=retired)
     return forms.onward(f"/bots/{bot_id}/upload#bot")
 

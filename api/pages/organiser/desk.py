@@ -11,16 +11,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
+from deadheat.api import schemas as base
 from deadheat.api.deps import Id, Shared
-from deadheat.api.pages.forms import Complaint, Submitted, Visit, Visiting, checked, onward, posting, private
+from deadheat.api.pages.forms import Complaint, Submitted, Visiting, checked, onward, posting, private, shows
 from deadheat.api.pages.match import ended
 from deadheat.api.routes import rulings
-from deadheat.api.routes import rulings as api_announcements
-from deadheat.api.routes import rulings as api_appeals
-from deadheat.api.routes import rulings as shapes
-from deadheat.api.schemas import base
-from deadheat.api.schemas.base import MAX_ID
-from deadheat.api.services import Services
 from deadheat.engine.language import N_, _, gettext
 from deadheat.league.service.people.notices import announcements
 from deadheat.league.service.people.person import Person
@@ -43,35 +38,42 @@ HELD = 20
 
 SEASONS = 200
 
-MATCH_VERBS: Mapping[str, Callable[[Services, Person, int, shapes.Reason], object]] = {
+MATCH_VERBS: Mapping[str, Callable[[Shared, Person, int, rulings.Reason], object]] = {
     "void": rulings.void_match,
     "restore": rulings.restore_match,
     "rejudge": rulings.rejudge_match,
 }
 
 
-class MatchForm(shapes.Reason):
+class _MatchForm(rulings.Reason):
     match: base.RowId
     verb: str = Field(pattern=f"^({'|'.join(MATCH_VERBS)})$")
 
 
-class HeldForm(shapes.Reason):
+class _HeldForm(rulings.Reason):
     """The decision on a held match: play it again, leave it unplayed, or let a seat (from 0) lose it."""
 
     answer: str = Field(pattern=r"^(again|leave|[0-9])$")
 
 
-class NewcomerForm(BaseModel):
+class _NewcomerForm(BaseModel):
     rule: NewcomerRule
     code: str = Field(default="", max_length=64)
 
 
-Numbered = Annotated[int, Query(ge=0, le=MAX_ID)]
+Numbered = Annotated[int, Query(ge=0, le=base.MAX_ID)]
 
 
+@shows(router, "")
 def _desk(
-    shared: Services, visit: Visit, complaint: Complaint | None = None, after: int = 0, match: int = 0, **_given: Any
+    shared: Shared,
+    visit: Visiting,
+    complaint: Complaint | None = None,
+    after: Numbered = 0,
+    match: Numbered = 0,
+    **_given: Any,
 ) -> Response:
+    """Show the whole desk, with the open appeals above `after`, and with `match` filled in in the form for rulings."""
     with shared.db.reading() as session:
         appeals, in_all = waiting_appeals(session, visit.person, after=after, limit=SHOWN + 1)
         values: dict[str, Any] = {
@@ -101,16 +103,10 @@ def _desk(
     return private(shared, "desk.html", visit, complaint, about=about, **values)
 
 
-@router.get("")
-def desk(shared: Shared, visit: Visiting, after: Numbered = 0, match: Numbered = 0) -> Response:
-    """Show the whole desk, with the open appeals above `after`, and with `match` filled in in the form for rulings."""
-    return _desk(shared, visit, after=after, match=match)
-
-
 @router.post("/sign-up")
 @posting("sign-up", _desk)
 def rule_newcomers(shared: Shared, posted: Submitted) -> Response:
-    body = checked(NewcomerForm, posted.fields)
+    body = checked(_NewcomerForm, posted.fields)
     shared.change(set_newcomer_rule, posted.visit.person, body.rule, body.code.strip())
     return onward("/desk#sign-up")
 
@@ -118,21 +114,21 @@ def rule_newcomers(shared: Shared, posted: Submitted) -> Response:
 @router.post("/announcements")
 @posting("announce", _desk)
 def announce(shared: Shared, posted: Submitted) -> Response:
-    api_announcements.announce(shared, posted.visit.person, checked(shapes.AnnouncementRequest, posted.fields))
+    rulings.announce(shared, posted.visit.person, checked(rulings.AnnouncementRequest, posted.fields))
     return onward("/desk#announcements")
 
 
 @router.post("/announcements/{announcement_id}/take-down")
 @posting("announce", _desk)
 def take_down(shared: Shared, posted: Submitted, announcement_id: Id) -> Response:
-    api_announcements.take_down(shared, posted.visit.person, announcement_id)
+    rulings.take_down(shared, posted.visit.person, announcement_id)
     return onward("/desk#announcements")
 
 
 @router.post("/matches")
 @posting("match", _desk)
 def rule_on_match(shared: Shared, posted: Submitted) -> Response:
-    body = checked(MatchForm, posted.fields)
+    body = checked(_MatchForm, posted.fields)
     MATCH_VERBS[body.verb](shared, posted.visit.person, body.match, body)
     return onward(f"/matches/{body.match}")
 
@@ -140,7 +136,7 @@ def rule_on_match(shared: Shared, posted: Submitted) -> Response:
 @router.post("/held/{match_id}")
 @posting("held-{match_id}", _desk)
 def answer_held(shared: Shared, posted: Submitted, match_id: Id) -> Response:
-    body = checked(HeldForm, posted.fields)
+    body = checked(_HeldForm, posted.fields)
     asker = posted.visit.person
     with shared.db.transaction() as session:
         if body.answer == "again":
@@ -155,7 +151,7 @@ def answer_held(shared: Shared, posted: Submitted, match_id: Id) -> Response:
 @router.post("/appeals/{appeal_id}")
 @posting("appeal-{appeal_id}", lambda appeal_id, **given: _desk(after=appeal_id - 1, **given))  # it shows this appeal
 def rule_on_appeal(shared: Shared, posted: Submitted, appeal_id: Id) -> Response:
-    api_appeals.rule(shared, posted.visit.person, appeal_id, checked(shapes.Ruling, posted.fields))
+    rulings.rule(shared, posted.visit.person, appeal_id, checked(rulings.Ruling, posted.fields))
     return onward("/desk#appeals")
 
 

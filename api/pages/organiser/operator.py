@@ -12,13 +12,11 @@ from sqlmodel import Session
 
 from deadheat.api.deps import Shared
 from deadheat.api.edge.rates import host_of
-from deadheat.api.pages.forms import Complaint, NameForm, Submitted, Visit, Visiting, checked, onward, posting, private
+from deadheat.api.pages import forms
 from deadheat.api.pages.pictures.timelines import MOST_MACHINES, VOID_PERCENT, Timeline, timelines
 from deadheat.api.pages.timeouts import course, found, heat_map
-from deadheat.api.routes import rulings as shapes
-from deadheat.api.routes.environment import Readiness
-from deadheat.api.routes.health import readiness
-from deadheat.api.services import Services
+from deadheat.api.routes import rulings
+from deadheat.api.routes.environment import Readiness, readiness
 from deadheat.engine.figures import counted, wait
 from deadheat.engine.games.folder import problems
 from deadheat.engine.language import N_, _, gettext
@@ -33,7 +31,6 @@ from deadheat.league.service.seasons.seasons import names_going_on
 from deadheat.league.service.series.games import games_for
 from deadheat.league.service.series.hosts import hosts_for
 from deadheat.league.service.views import queues as league_conditions
-from deadheat.league.service.views.queues import GAP, Moment, Queues, queues, samples
 from deadheat.league.service.views.uncounted import stopped
 from deadheat.league.service.views.voids import flagged_voids
 from deadheat.league.states import Fitness
@@ -52,8 +49,6 @@ IDLE_SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Something that is wrong, and the place that says more."""
-
     text: str
     link: str
 
@@ -67,8 +62,8 @@ class State:
     at: datetime
     ready: Readiness
     hosts: Sequence[Worker]
-    standing: Queues
-    ran: Sequence[Moment]
+    standing: league_conditions.Queues
+    ran: Sequence[league_conditions.Moment]
     charts: Sequence[Timeline]
     held: int
     voids: Sequence[tuple[int, VersionVoids]]
@@ -95,32 +90,25 @@ class State:
         return voids, voids + sum(machine.matches for machine in ran)
 
 
-def healthy(state: State) -> str:
-    """Return the sentence for a league in which nothing is wrong."""
-    return _(
-        "Healthy: %(judging)s of %(machines)s may judge, nothing is held, %(voids)s in the last hour.",
-        judging=sum(host.judges for host in state.present),
-        machines=counted(len(state.present), "machine"),
-        voids=counted(state.attempts[0], "void attempt"),
-    )
-
-
-def troubles(state: State) -> list[Trouble]:
-    """Return everything that is wrong, the worst first."""
-    return [*_stopped(state), *_of_machines(state), *_of_matches(state), *_of_measures(state)]
-
-
-def _stopped(state: State) -> Iterator[Trouble]:
+def _troubles(state: State) -> Iterator[Trouble]:
+    """Yield everything that is wrong, the worst first."""
     for part, name in PARTS.items():
         if (why := getattr(state.ready, part)) != "ok":
             yield Trouble(f"{gettext(name)}: {why}.", "#parts")
     silence = state.at - state.ran[-1].at if state.ran else None
     if silence is None:
         yield Trouble(_("No scheduler, or no worker of the queue control, has run in the last hour."), "#course")
-    elif silence > GAP:
+    elif silence > league_conditions.GAP:
         time = wait(int(silence.total_seconds()))
         text = _("No scheduler, or no worker of the queue control, has run for %(time)s.", time=time)
         yield Trouble(text, "#course")
+    yield from _of_machines(state)
+    yield from _of_matches(state)
+    for chart in state.charts:
+        if chart.amiss and chart.threshold is not None:
+            most = chart.threshold.label
+            text = _("%(chart)s: %(value)s, above %(threshold)s.", chart=chart.title, value=chart.shown, threshold=most)
+            yield Trouble(text, "#course")
 
 
 def _of_machines(state: State) -> Iterator[Trouble]:
@@ -166,14 +154,6 @@ def _of_matches(state: State) -> Iterator[Trouble]:
         yield Trouble(_("%(versions)s: more void attempts than chance explains.", versions=versions), "#voids")
 
 
-def _of_measures(state: State) -> Iterator[Trouble]:
-    for chart in state.charts:
-        if chart.amiss and chart.threshold is not None:
-            most = chart.threshold.label
-            text = _("%(chart)s: %(value)s, above %(threshold)s.", chart=chart.title, value=chart.shown, threshold=most)
-            yield Trouble(text, "#course")
-
-
 router = APIRouter()
 
 OLD_SECONDS = 120
@@ -189,20 +169,24 @@ Over = Annotated[Literal["hour", "day"], Query()]
 
 
 @router.get("/operator")
-def operator(shared: Shared, request: Request, visit: Visiting, over: Over = "hour") -> Response:
-    """Show the state of the deployment, with charts of the last hour or day."""
+def operator(shared: Shared, request: Request, visit: forms.Visiting, over: Over = "hour") -> Response:
     with shared.db.reading() as session:
         names = names_going_on(session)
         state = _state(shared, session, visit.person, names, HOURS[over])
         conditions = league_conditions.conditions(session, visit.person)
         games = games_for(session, visit.person)
-    hosts, standing, counted = state.hosts, state.standing, found(shared, None, Time.HOUR)
-    commands, day = heat_map(counted), list(Time).index(Time.DAY)
+    hosts, standing, late_answers = state.hosts, state.standing, found(shared, None, Time.HOUR)
+    commands, day = heat_map(late_answers), list(Time).index(Time.DAY)
     late = {key: row for key, row in commands.items() if (cell := row[day]) and cell.late.timeouts}
     ages = standing.ranking_age_seconds.items()
     values = {
-        "healthy": healthy(state),
-        "troubles": troubles(state),
+        "healthy": _(
+            "Healthy: %(judging)s of %(machines)s may judge, nothing is held, %(voids)s in the last hour.",
+            judging=sum(host.judges for host in state.present),
+            machines=counted(len(state.present), "machine"),
+            voids=counted(state.attempts[0], "void attempt"),
+        ),
+        "troubles": [*_troubles(state)],
         "lately_unfit": [host for host in hosts if (end := host.incident_ended_at) and state.at - end < LATELY],
         "parts": [(name, getattr(state.ready, part)) for part, name in PARTS.items()],
         "voids": [(item[0], names.get(item[0], str(item[0])), item[1]) for item in state.voids[:MOST_VOIDS]],
@@ -212,20 +196,20 @@ def operator(shared: Shared, request: Request, visit: Visiting, over: Over = "ho
         "old_seconds": OLD_SECONDS,
         "map": late,
         "others": len(late) < len(commands),
-        "chart": course(counted),
+        "chart": course(late_answers),
     }
-    values |= {"hosts": hosts, "standing": standing, "counted": counted, "conditions": conditions, "games": games}
-    return private(shared, "operator.html", visit, None, state=state, now=state.at, over=over, **values)
+    values |= {"hosts": hosts, "standing": standing, "counted": late_answers, "conditions": conditions, "games": games}
+    return forms.private(shared, "operator.html", visit, None, state=state, now=state.at, over=over, **values)
 
 
-def _state(shared: Services, session: Session, person: Person, season_ids: Iterable[int], hours: int) -> State:
+def _state(shared: Shared, session: Session, person: Person, season_ids: Iterable[int], hours: int) -> State:
     hosts = hosts_for(session, person)
-    at, ran = now(session), samples(session, person, hours)
+    at, ran = now(session), league_conditions.samples(session, person, hours)
     return State(
         at=at,
         ready=readiness(shared),
         hosts=hosts,
-        standing=queues(session),
+        standing=league_conditions.queues(session),
         ran=[moment for moment in ran if at - moment.at < LATELY],
         charts=timelines(ran, at, hours, {host.number: host.name for host in hosts}),
         held=sum(held_by_game(session).values()),
@@ -236,27 +220,23 @@ def _state(shared: Services, session: Session, person: Person, season_ids: Itera
     )
 
 
-class BanForm(shapes.Reason, NameForm):
+class _BanForm(rulings.Reason, forms.NameForm):
     """The form to ban an account for a reason."""
 
 
-def _accounts(shared: Services, visit: Visit, complaint: Complaint | None = None, **_: Any) -> Response:
+@forms.shows(router, "/operator/accounts")
+def _accounts(shared: Shared, visit: forms.Visiting, complaint: forms.Complaint | None = None, **_: Any) -> Response:
     ended = shared.read(ended_accounts, visit.person)
-    return private(shared, "operator-accounts.html", visit, complaint, ended=ended)
-
-
-@router.get("/operator/accounts")
-def accounts(shared: Shared, visit: Visiting) -> Response:
-    return _accounts(shared, visit)
+    return forms.private(shared, "operator-accounts.html", visit, complaint, ended=ended)
 
 
 @router.post("/operator/accounts/{verb}")
-@posting("{verb}", _accounts)
-def change_account(shared: Shared, posted: Submitted, verb: Literal["ban", "reopen"]) -> Response:
+@forms.posting("{verb}", _accounts)
+def change_account(shared: Shared, posted: forms.Submitted, verb: Literal["ban", "reopen"]) -> Response:
     with shared.db.transaction() as session:
         if verb == "ban":
-            body = checked(BanForm, posted.fields)
+            body = forms.checked(_BanForm, posted.fields)
             ban(session, posted.visit.person, body.name, body.reason)
         else:
-            reopen(session, posted.visit.person, checked(NameForm, posted.fields).name)
-    return onward("/operator/accounts")
+            reopen(session, posted.visit.person, forms.checked(forms.NameForm, posted.fields).name)
+    return forms.onward("/operator/accounts")

@@ -9,20 +9,28 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlmodel import Session
 from starlette.exceptions import HTTPException
 
+from deadheat.api import schemas as base
 from deadheat.api.deps import Id, Number, Shared
-from deadheat.api.pages.forms import Complaint, NameForm, Submitted, Visit, Visiting, attempt, checked, posting, private
+from deadheat.api.pages.forms import (
+    Complaint,
+    NameForm,
+    Submitted,
+    Visit,
+    Visiting,
+    attempt,
+    checked,
+    posting,
+    private,
+    shows,
+)
 from deadheat.api.pages.organiser import season_form
 from deadheat.api.pages.organiser.presets import Answers, continued_file, preset_file, weekend
 from deadheat.api.pages.organiser.season_file import file_page
 from deadheat.api.pages.organiser.season_form import STATE, done, steps, to_season
 from deadheat.api.pages.render import game_title
 from deadheat.api.routes import rulings
-from deadheat.api.routes import rulings as shapes
-from deadheat.api.routes.season import seasons as api_seasons
-from deadheat.api.routes.season import seasons as schemas
-from deadheat.api.routes.season.entries import EntryChange, change_entry
-from deadheat.api.schemas import base
-from deadheat.api.services import Services
+from deadheat.api.routes import seasons as api_seasons
+from deadheat.api.routes.entries import EntryChange, change_entry
 from deadheat.engine.games import GAMES
 from deadheat.engine.language import _, gettext
 from deadheat.league.database import now
@@ -45,18 +53,18 @@ ENTRIES = 100
 ENTRY_VERBS = {"withdraw": rulings.withdraw, "disqualify": rulings.disqualify, "reinstate": rulings.reinstate}
 
 
-class StateForm(BaseModel):
+class _StateForm(BaseModel):
     """A season's next state. `force` closes it whatever is open."""
 
     state: SeasonState
     force: bool = False
 
 
-class BotForm(BaseModel):
+class _BotForm(BaseModel):
     bot: Annotated[str, Field(max_length=80)]
 
 
-class Listed(base.Query):
+class _Listed(base.Query):
     """The filter of a season's entries. The forms in its rows return to it."""
 
     model_config = ConfigDict(extra="ignore")
@@ -65,7 +73,7 @@ class Listed(base.Query):
     page: base.RowId = 1
     done: Annotated[str, Query(max_length=16)] = ""
     """The word for what was just done (see `api.pages.organiser.season_form`)."""
-    bots: schemas.Bots | None = None
+    bots: api_seasons.Bots | None = None
     """The number of bots that the forecast assumes; None: those that have entered."""
 
     @property
@@ -79,16 +87,16 @@ class Listed(base.Query):
         return f"?page={self.page}{self.query}" if self.q or self.page > 1 else ""
 
 
-Listing = Annotated[Listed, Query()]
-FIRST = Listed()
+Listing = Annotated[_Listed, Query()]
+FIRST = _Listed()
 
 
 def season_page(
-    shared: Services,
+    shared: Shared,
     visit: Visit,
     season_id: int,
     complaint: Complaint | None = None,
-    listed: Listed = FIRST,
+    listed: _Listed = FIRST,
     **_given: Any,
 ) -> Response:
     visit.person.must_organise()
@@ -124,21 +132,17 @@ def season_page(
     return private(shared, "desk-season.html", visit, complaint, season=info, listed=listed, pages=pages, **values)
 
 
+@shows(router, "/new")
 def _questions(
-    shared: Services, visit: Visit, previous: int | None, complaint: Complaint | None = None, **_given: Any
+    shared: Shared, visit: Visiting, previous: Number = None, complaint: Complaint | None = None, **_given: Any
 ) -> Response:
+    """Ask about a new season, which continues the season `previous`, if given."""
     visit.person.must_organise()
     with shared.db.reading() as session:
         continued = None if previous is None else season_info(session, previous)
         dates = weekend(now(session))
     games = [(game, game_title(game)) for game in sorted(GAMES)]
     return private(shared, "desk-new.html", visit, complaint, previous=continued, games=games, **dates)
-
-
-@router.get("/new")
-def new_season(shared: Shared, visit: Visiting, previous: Number = None) -> Response:
-    """Ask about a new season, which continues the season `previous`, if given."""
-    return _questions(shared, visit, previous)
 
 
 @router.post("")
@@ -153,8 +157,8 @@ def preview_season(shared: Shared, posted: Submitted, previous: Number = None) -
         bots = max(2, shared.read(season_info, previous).entries)
 
     def preview() -> Response:
-        body = schemas.SeasonFileRequest(document=text, preview=True, bots=bots)
-        return file_page(shared, visit, None, None, text, schemas.declare(shared, visit.person, body, None))
+        body = api_seasons.SeasonFileRequest(document=text, preview=True, bots=bots)
+        return file_page(shared, visit, None, None, text, api_seasons.declare(shared, visit.person, body, None))
 
     def mistaken(complaint: Complaint) -> Response:
         if PATHS["name"] in complaint.fields:
@@ -172,7 +176,7 @@ def season(shared: Shared, visit: Visiting, season_id: Id, listed: Listing) -> R
 @router.post("/{season_id}/state")
 @posting("state", season_page)
 def set_state(shared: Shared, posted: Submitted, season_id: Id) -> Response:
-    body = checked(StateForm, posted.fields)
+    body = checked(_StateForm, posted.fields)
     shared.change(set_season_state, posted.visit.person, season_id, body.state, force=body.force)
     return to_season(season_id, STATE)
 
@@ -183,7 +187,7 @@ def edit(shared: Shared, posted: Submitted, season_id: Id) -> Response:
     """Change settings. An empty field removes an optional setting."""
     given = season_form.read(posted.fields)
     settings = {name: value for name, value in given.items() if name not in ("state", "force")}
-    api_seasons.change_season(shared, posted.visit.person, season_id, checked(schemas.SeasonChange, settings))
+    api_seasons.change_season(shared, posted.visit.person, season_id, checked(api_seasons.SeasonChange, settings))
     return to_season(season_id, "saved")
 
 
@@ -199,12 +203,12 @@ def invite(shared: Shared, posted: Submitted, season_id: Id) -> Response:
 @router.post("/{season_id}/entries")
 @posting("enter", season_page)
 def let_in(shared: Shared, posted: Submitted, season_id: Id) -> Response:
-    wanted = checked(BotForm, posted.fields).bot
+    wanted = checked(_BotForm, posted.fields).bot
     with shared.db.transaction() as session:
         game = season_info(session, season_id).game
         bot_id = int(wanted) if re.fullmatch("[1-9][0-9]{0,8}", wanted) else _named(session, game, wanted)
         entry = league_entries.let_in(session, posted.visit.person, season_id, bot_id)
-    return to_season(season_id, "entered", Listed(q=entry.bot).address)
+    return to_season(season_id, "entered", _Listed(q=entry.bot).address)
 
 
 def _named(session: Session, game: str, wanted: str) -> int:
@@ -230,5 +234,5 @@ def assign_division(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id
 def rule_on_entry(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id, verb: str, listed: Listing) -> Response:
     if verb not in ENTRY_VERBS:
         raise HTTPException(404)
-    ENTRY_VERBS[verb](shared, posted.visit.person, season_id, bot_id, checked(shapes.Reason, posted.fields))
+    ENTRY_VERBS[verb](shared, posted.visit.person, season_id, bot_id, checked(rulings.Reason, posted.fields))
     return to_season(season_id, verb, listed.address)

@@ -9,11 +9,10 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from deadheat.api.deps import Number, Shared
-from deadheat.api.pages.forms import Complaint, Posted, Submitted, Visit, Visiting, checked, posting, private
+from deadheat.api.pages.forms import Complaint, Posted, Submitted, Visiting, checked, posting, private, shows
 from deadheat.api.pages.organiser.presets import Answers, preset_file, weekend
 from deadheat.api.pages.organiser.season_form import steps, to_season
-from deadheat.api.routes.season.seasons import SeasonFileRequest, declare
-from deadheat.api.services import Services
+from deadheat.api.routes.seasons import SeasonFileRequest, declare
 from deadheat.engine.games import GAMES
 from deadheat.engine.language import _
 from deadheat.league.database import now
@@ -25,10 +24,28 @@ from deadheat.league.service.seasons.seasons import season_info
 router = APIRouter(prefix="/desk/season-file")
 
 
-@router.get("")
-def season_file(shared: Shared, visit: Visiting, season: Number = None) -> Response:
-    """Show the present file of a season, or a file with which to begin a new season."""
-    return file_page(shared, visit, season)
+@shows(router, "")
+def file_page(
+    shared: Shared,
+    visit: Visiting,
+    season: Number = None,
+    complaint: Complaint | None = None,
+    text: str | None = None,
+    declared: Declared | None = None,
+) -> Response:
+    """Show a season's file, or one to begin with: as it is, or `text` with its mistakes or with what it declares."""
+    visit.person.must_organise()
+    values: dict[str, Any] = {"season": None, "text": text or "", "told": declared, "steps": ()}
+    with shared.db.reading() as session:
+        if season is not None:
+            values["season"] = season_info(session, season)
+            values["text"] = season_as_file(session, visit.person, season) if text is None else text
+        elif text is None:
+            example = {"name": _("My contest"), "game": min(GAMES), **weekend(now(session))}
+            values["text"] = preset_file(Answers.model_validate(example))
+        if declared is not None:
+            values["steps"] = steps(declared.timetable, declared.timezone, now(session))
+    return private(shared, "desk-file.html", visit, complaint, most=MAX_CHARACTERS, **values)
 
 
 @router.post("")
@@ -46,26 +63,3 @@ def declare_season(shared: Shared, posted: Submitted, season: Number = None) -> 
 def _sent(posted: Posted) -> str:
     """Return the chosen file's text, or else the typed text."""
     return posted.fields.get("file") or posted.fields.get("document", "")
-
-
-def file_page(
-    shared: Services,
-    visit: Visit,
-    season: int | None = None,
-    complaint: Complaint | None = None,
-    text: str | None = None,
-    declared: Declared | None = None,
-) -> Response:
-    """Show a season's file: as it is now, or `text` with what is wrong with it, or with what it declares."""
-    visit.person.must_organise()
-    values: dict[str, Any] = {"season": None, "text": text or "", "told": declared, "steps": ()}
-    with shared.db.reading() as session:
-        if season is not None:
-            values["season"] = season_info(session, season)
-            values["text"] = season_as_file(session, visit.person, season) if text is None else text
-        elif text is None:
-            example = {"name": _("My contest"), "game": min(GAMES), **weekend(now(session))}
-            values["text"] = preset_file(Answers.model_validate(example))
-        if declared is not None:
-            values["steps"] = steps(declared.timetable, declared.timezone, now(session))
-    return private(shared, "desk-file.html", visit, complaint, most=MAX_CHARACTERS, **values)

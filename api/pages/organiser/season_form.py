@@ -1,7 +1,7 @@
 """Parts of a season's page at the desk: the form of its settings, its timetable, and the confirmation of what was done.
 
-`league.terms` defines the settings. The form shows the present values, so that people see what they send. An empty
-setting becomes none if it may be none, and otherwise does not change.
+`league.terms` defines the settings. The form shows the present values, so that people see what they send. An
+empty setting becomes none if it may be none, and otherwise does not change.
 """
 
 import re
@@ -43,7 +43,6 @@ class Filled:
 
     @property
     def lines(self) -> bool:
-        """Whether it has a field of several lines."""
         return self.term.name in LINES
 
     @property
@@ -132,8 +131,8 @@ PAST = {f"dates.{step.date}": (state, step.past) for state, step in SEASON_STEPS
 def steps(
     dates: Sequence[DeclaredDate], timezone: str | None, now: datetime, reached: SeasonState = SeasonState.CLOSED
 ) -> list[Step]:
-    """Return the lines for a reader at `now`, also in the time zone if it differs from UTC on any of the dates.
-    `reached`: the season's state; a date that has passed without effect keeps its label.
+    """Return the lines for a reader at `now`, also in the time zone if it differs from UTC on any of the
+    dates. `reached`: the season's state; a date that has passed without effect keeps its label.
     """
     zone = ZoneInfo(timezone) if timezone else None
     if zone is None or not any(date.at and date.at.astimezone(zone).utcoffset() for date in dates):
@@ -176,7 +175,6 @@ DONE: Mapping[str, Done] = {
 
 
 def done(word: str, state: SeasonState) -> Done | None:
-    """Return the confirmation for a season in that state, or None."""
     if word == STATE and state in SEASON_STEPS:
         return Done("", _("The season was %(becomes)s.", becomes=gettext(SEASON_STEPS[state].becomes)))
     return DONE.get(word)

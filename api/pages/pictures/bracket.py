@@ -14,7 +14,7 @@ MOST_TIES = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class _Side:
     """One side of a tie. `seat` None: not known yet; `won`: it advances; `y`: the place of its line."""
 
     seat: EvaluationSeat | None
@@ -31,7 +31,7 @@ class Box:
     name: str
     x: float
     y: float
-    sides: tuple[Side, ...]
+    sides: tuple[_Side, ...]
     way: str
 
 
@@ -60,16 +60,23 @@ def picture(ties: Sequence[BracketTie], seats: int = 2) -> Picture | None:
         depth = tie.round - first
         x = depth * (WIDTH + ACROSS)
         middle = TOP + (2**depth * (tie.slot - 0.5)) * pitch
-        if is_third(tie, rounds):  # below the final
+        if _is_third(tie, rounds):  # below the final
             middle = TOP + 2**depth * pitch / 2 + 2.5 * pitch
-        y, way = middle - LINE, _way(tie, rounds, x, middle, 2**depth * pitch / 2)
+        y, way = middle - LINE, ""
+        if tie.round < rounds and seats == 2:
+            turn, end, half = x + WIDTH + ACROSS / 2, x + WIDTH + ACROSS, 2**depth * pitch / 2
+            towards = middle + half if tie.slot % 2 else middle - half
+            way = f"{x + WIDTH:g},{middle:g} {turn:g},{middle:g} {turn:g},{towards:g} {end:g},{towards:g}"
         results = [(tie.first, tie.first_points), (tie.second, tie.second_points)]
         if seats > 2:
             above = [box.y + LINE * len(box.sides) + GAP for box in boxes if box.tie.round == tie.round]
-            y, way = max(above, default=float(TOP)), ""
+            y = max(above, default=float(TOP))
             results += [*zip(tie.seats[2:], tie.points[2:], strict=True)]
             results += [(None, 0.0)] * (0 if tie.is_bye else seats - len(results))
-        sides = tuple(_side(tie, *result, y + LINE * line) for line, result in enumerate(results))
+        sides = tuple(
+            _Side(seat, points, seat is not None and seat.version_id in tie.advancing, y + LINE * (line + 1) - 6)
+            for line, (seat, points) in enumerate(results)
+        )
         boxes.append(Box(tie, name_of(tie, rounds), x, y, sides, way))
     height = max(box.y + LINE * len(box.sides) for box in boxes) + GAP / 2
     names = [
@@ -78,29 +85,15 @@ def picture(ties: Sequence[BracketTie], seats: int = 2) -> Picture | None:
     return Picture(boxes, names, (rounds - first) * (WIDTH + ACROSS) + WIDTH + 2, height)
 
 
-def is_third(tie: BracketTie, rounds: int) -> bool:
-    """Say whether a tie is the match for the third place."""
+def _is_third(tie: BracketTie, rounds: int) -> bool:
     return tie.round == rounds and tie.slot == 2
 
 
 def name_of(tie: BracketTie, rounds: int) -> str:
-    """Return a tie's name."""
-    return _("Third place") if is_third(tie, rounds) else _round(tie.round, rounds)
+    return _("Third place") if _is_third(tie, rounds) else _round(tie.round, rounds)
 
 
 def _round(number: int, rounds: int) -> str:
     return {0: _("Final"), 1: _("Semifinals"), 2: _("Quarterfinals")}.get(
         rounds - number, _("Round %(number)s", number=number)
     )
-
-
-def _side(tie: BracketTie, seat: EvaluationSeat | None, points: float, y: float) -> Side:
-    return Side(seat, points, seat is not None and seat.version_id in tie.advancing, y + LINE - 6)
-
-
-def _way(tie: BracketTie, rounds: int, x: float, middle: float, half: float) -> str:
-    if tie.round == rounds:
-        return ""
-    turn = x + WIDTH + ACROSS / 2
-    towards = middle + half if tie.slot % 2 else middle - half
-    return f"{x + WIDTH:g},{middle:g} {turn:g},{middle:g} {turn:g},{towards:g} {x + WIDTH + ACROSS:g},{towards:g}"

@@ -8,7 +8,6 @@ of script (see docs/decisions/site.md).
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cache
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -65,17 +64,12 @@ def trend(elos: Sequence[float]) -> Trend | None:
     middle, height = (min(elos) + max(elos)) / 2, max(max(elos) - min(elos), TREND_ELO)
     room = TREND_HEIGHT - 2
     top, rise = 1 + room * (0.5 + middle / height), room / height
-    places = zip(_across(len(elos)), elos, strict=True)
-    return Trend(" ".join([f"{across},{top - rise * elo:.0f}" for across, elo in places]), elos[-1] - elos[0])
-
-
-@cache
-def _across(points: int) -> list[str]:
-    return [f"{TREND_WIDTH * number / (points - 1):.0f}" for number in range(points)]
+    step = TREND_WIDTH / (len(elos) - 1)
+    places = [f"{step * number:.0f},{top - rise * elo:.0f}" for number, elo in enumerate(elos)]
+    return Trend(" ".join(places), elos[-1] - elos[0])
 
 
 def history(points: Sequence[HistoryPoint]) -> History | None:
-    """Compute a history; None if there are fewer than two points."""
     if len(points) < 2 or points[0].at == points[-1].at:
         return None
     first, span = points[0].at, (points[-1].at - points[0].at).total_seconds()
@@ -219,7 +213,6 @@ def fault_bar(row: Mapping[str, Any]) -> Markup:
 
 
 def result_bar(won: int, drawn: int, lost: int) -> Markup:
-    """Draw won, drawn and lost games as parts of a bar."""
     whole = won + drawn + lost or 1
     parts = f'<path class="drawn" d="M0 2h{60 * (won + drawn) / whole:.0f}"/>'
     parts += f'<path class="won" d="M0 2h{60 * won / whole:.0f}"/>'

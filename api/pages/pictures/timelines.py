@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import accumulate, pairwise
 from operator import attrgetter
 
@@ -34,7 +35,7 @@ Figure = Callable[[Sequence[Moment]], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class _Point:
     """A value and its tooltip. `left`: the left edge of the strip that shows the tooltip."""
 
     across: float
@@ -45,9 +46,9 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """A chart. `areas`: the layers of which its curve is the sum, from below; `lines`: its curve, interrupted where
-    nothing is known; `dots`: values between two gaps; `threshold`: its height in the picture; `shown`: the last value
-    with its unit.
+    """A chart. `areas`: the layers of which its curve is the sum, from below; `lines`: its curve, interrupted
+    where nothing is known; `dots`: values between two gaps; `threshold`: its height in the picture; `shown`:
+    the last value with its unit.
     """
 
     title: str
@@ -55,7 +56,7 @@ class Timeline:
     areas: list[str]
     lines: list[str]
     dots: list[tuple[float, float]]
-    points: list[Point]
+    points: list[_Point]
     strip: float
     upward: list[Mark]
     across: list[Mark]
@@ -68,12 +69,15 @@ class Timeline:
 
 
 def timelines(moments: Sequence[Moment], until: datetime, hours: int, names: Mapping[int, str]) -> list[Timeline]:
-    """Return the league's charts, then one for each machine in `names` (by number) that played or was alive. Return
-    none if nothing is known about that time.
+    """Return the league's charts, then one for each machine in `names` (by number) that played or was alive.
+    Return none if nothing is known about that time.
     """
     length = timedelta(hours=hours)
     step = STEPS[length]
-    binned = _binned(moments, until, step)
+    bins: dict[int, list[Moment]] = {}
+    for moment in moments:
+        bins.setdefault(int((until - moment.at) / step), []).append(moment)
+    binned = [(until - back * step, bins[back]) for back in sorted(bins, reverse=True)]  # until when
     if not binned:
         return []
 
@@ -95,27 +99,15 @@ def timelines(moments: Sequence[Moment], until: datetime, hours: int, names: Map
     there = sorted({number for moment in moments for number in moment.machines} & names.keys())
     if len(there) < 2:
         return charts  # with one machine, its charts would repeat those of the league
-    shown = there[:MOST_MACHINES]
-    return charts + [
-        chart(_("Matches that ended on %(machine)s, per minute", machine=names[number]), "", _rate_on(number))
-        for number in shown
-    ]
 
-
-def _rate_on(number: int) -> Figure:
-    def rate(some: Sequence[Moment]) -> float:
+    def rate_on(number: int, some: Sequence[Moment]) -> float:
         there = [moment.machines[number].matches for moment in some if number in moment.machines]
         return sum(there) / sum(moment.minutes for moment in some)
 
-    return rate
-
-
-def _binned(moments: Sequence[Moment], until: datetime, step: timedelta) -> list[tuple[datetime, list[Moment]]]:
-    """Return the samples of each step with the end of the step."""
-    bins: dict[int, list[Moment]] = {}
-    for moment in moments:
-        bins.setdefault(int((until - moment.at) / step), []).append(moment)
-    return [(until - back * step, bins[back]) for back in sorted(bins, reverse=True)]
+    for number in there[:MOST_MACHINES]:
+        title = _("Matches that ended on %(machine)s, per minute", machine=names[number])
+        charts.append(chart(title, "", partial(rate_on, number)))
+    return charts
 
 
 def _rate(some: Sequence[Moment], figure: Callable[[Ran], float]) -> float:
@@ -160,6 +152,9 @@ def drawn(
     def y(value: float) -> float:
         return round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * value / top, 1)
 
+    # Each layer lies on those below it.
+    sums = [[y(value) for value in accumulate(parts, initial=0.0)] for parts in layers]
+    edges = [[*zip([x(at) for at, _ in points], edge, strict=True)] for edge in zip(*sums, strict=True)]
     parts: list[list[tuple[float, float]]] = []
     before = None
     for at, value in points:
@@ -172,11 +167,11 @@ def drawn(
     return Timeline(
         title=title,
         unit=unit,
-        areas=_areas(layers, [x(at) for at, _ in points], y),
+        areas=[path(upper + lower[::-1]) for lower, upper in pairwise(edges)],
         lines=[path(part) for part in parts if len(part) > 1],
         dots=[part[0] for part in parts if len(part) == 1],
         points=[
-            Point(x(at), y(value), round(x(at) - strip / 2, 1), f"{at.strftime(form)}: {_with(value, unit)}")
+            _Point(x(at), y(value), round(x(at) - strip / 2, 1), f"{at.strftime(form)}: {_with(value, unit)}")
             for at, value in points
         ],
         strip=round(strip, 1),
@@ -189,13 +184,6 @@ def drawn(
         shown=_with(values[-1], unit),
         amiss=threshold is not None and values[-1] > threshold,
     )
-
-
-def _areas(layers: Sequence[Sequence[float]], across: Sequence[float], y: Callable[[float], float]) -> list[str]:
-    """Return the outlines of layers, each on those below it."""
-    sums = [[y(value) for value in accumulate(parts, initial=0.0)] for parts in layers]
-    edges = [[*zip(across, edge, strict=True)] for edge in zip(*sums, strict=True)]
-    return [path(upper + lower[::-1]) for lower, upper in pairwise(edges)]
 
 
 def _with(value: float, unit: str) -> str:

@@ -13,19 +13,21 @@ from sqlmodel import Session
 from deadheat.api.deps import Shared
 from deadheat.api.edge.caching import Files
 from deadheat.api.pages.render import everyones, render
-from deadheat.api.pages.texts.markdown import anchors, headings, rendered
-from deadheat.api.pages.texts.search import matching
-from deadheat.api.pages.texts.shelves import (
+from deadheat.api.pages.texts.markdown import (
     DOCS,
     MERGED,
     MOVED,
     PAGES,
     PICTURES,
     SHELVES,
+    anchors,
+    headings,
     neighbours,
+    rendered,
     source,
     translation,
 )
+from deadheat.api.pages.texts.search import matching
 from deadheat.engine.games import GAMES
 from deadheat.engine.language import _, language
 from deadheat.league.errors import NotFound
@@ -65,7 +67,6 @@ def _document(request: Request) -> Callable[[], dict[str, Any]]:
 @router.get("/docs/api")
 @everyones
 def reference(shared: Shared, document: Annotated[Callable[[], dict[str, Any]], Depends(_document)]) -> str:
-    """Show the API's reference, made from its own document."""
     tags = defaultdict[str, list[dict[str, Any]]](list)
     for path, calls in document()["paths"].items():
         for method, call in calls.items():
@@ -98,7 +99,6 @@ def _page(shared: Shared, wanted: str) -> str:
 
 @router.get("/about/{name}")
 def moved(name: str) -> Response:
-    """Lead from a guide of earlier versions to the page that took its place."""
     if name not in MOVED:
         raise NotFound("page", name)
     return RedirectResponse(f"/docs/{MOVED[name]}", 308)

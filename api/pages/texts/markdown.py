@@ -1,10 +1,15 @@
-"""Texts as HTML: pages of docs/ and games' protocols, from the same Markdown that people read in the sources."""
+"""Texts as HTML: pages of docs/ and games' protocols, from the same Markdown that people read in the
+sources; and the shelves of the documentation, as docs/shelves.toml lists them.
+"""
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from itertools import pairwise
+from pathlib import Path
 from posixpath import join, normpath
 
 from markdown_it import MarkdownIt
@@ -12,9 +17,53 @@ from markdown_it.common.utils import escapeHtml
 from markdown_it.token import Token
 from markupsafe import Markup
 
-from deadheat.api.pages.texts.shelves import PAGES
+from deadheat.api.services import SITE
 from deadheat.engine.games.folder import folders, protocol_of
 from deadheat.engine.language import language
+
+DOCS = SITE.parents[1] / "docs"
+PICTURES = "pictures"
+
+
+@dataclass(frozen=True, slots=True)
+class _Shelf:
+    """Pages of one purpose. `pages` are names such as "start/author", in order."""
+
+    title: str
+    pages: tuple[str, ...]
+
+
+_TABLE = tomllib.loads((DOCS / "shelves.toml").read_text(encoding="utf-8"))
+SHELVES = [
+    _Shelf(each["title"], tuple(f"{each['folder']}/{name}" for name in each["pages"])) for each in _TABLE["shelf"]
+]
+MOVED: dict[str, str] = _TABLE["moved"]
+"""Where a guide of earlier versions went: its name at /about/NAME, and the page that took its place."""
+
+MERGED: dict[str, str] = _TABLE["merged"]
+"""Pages that became part of another: the former name, and the page that has their text, perhaps with its section."""
+
+
+def translation(page: str, reader: str) -> Path | None:
+    """Return the file of the page in the reader's language, if there is one besides the English one."""
+    path = DOCS / f"{page}.{reader}.md"
+    return path if path.is_file() else None
+
+
+@cache
+def source(page: str, reader: str = "en") -> str:
+    return (translation(page, reader) or DOCS / f"{page}.md").read_text(encoding="utf-8")
+
+
+PAGES = {page: source(page).partition("\n")[0].removeprefix("# ") for shelf in SHELVES for page in shelf.pages}
+"""Title by page, in the order of reading."""
+
+
+def neighbours(page: str) -> tuple[str | None, str | None]:
+    order = list(PAGES)
+    at = order.index(page)
+    return (order[at - 1] if at else None), (order[at + 1] if at + 1 < len(order) else None)
+
 
 _COMMENT = re.compile(r"^<!--.*?-->\n", re.MULTILINE | re.DOTALL)
 _SECTION = re.compile(r"^## ([^\n]+)\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)

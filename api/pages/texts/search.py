@@ -15,8 +15,7 @@ from pathlib import Path
 
 from markupsafe import Markup, escape
 
-from deadheat.api.pages.texts.markdown import anchors
-from deadheat.api.pages.texts.shelves import PAGES, source
+from deadheat.api.pages.texts.markdown import PAGES, anchors, source
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import protocol_of
 from deadheat.engine.language import _, gettext, language
@@ -29,7 +28,7 @@ _ENDING = re.compile(r"(?<=\w{3})(?:ies|ing|ed|es|s|e)$")
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class _Section:
     """The part of a page below one heading, for the search."""
 
     page: str
@@ -41,10 +40,10 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class _Hit:
     """A section that a search found, with the words around the first match."""
 
-    section: Section
+    section: _Section
     words: Markup
 
 
@@ -53,10 +52,15 @@ IN_TITLE, IN_HEADING, MOST_COUNTED = 3, 5, 4
 """What a word counts in a page's title and in a section's heading, and the most that it counts in the text."""
 
 
-def matching(wanted: str, most_hits: int = 20) -> list[Hit]:
+def matching(wanted: str, most_hits: int = 20) -> list[_Hit]:
     """Return the likeliest of the sections with the most of the words, in order."""
-    words = _words(wanted)[:MOST_WORDS]
-    patterns = [_pattern(word) for word in words]
+    words = re.findall(r"\w+", wanted.casefold())
+    words = ([word for word in words if word not in KNOWN["everywhere"].split()] or words)[:MOST_WORDS]
+    patterns = []
+    for word in words:  # what begins a word of a text with this word
+        begins = _ENDING.sub("", word)
+        others = {found for each in (word, begins) for found in KNOWN["synonyms"].get(each, "").split()}
+        patterns.append(re.compile("|".join(rf"\b{each}" for each in (begins, *sorted(others)))))
     sections = _sections(language())
     counts = [[_count(pattern, section) for section in sections] for pattern in patterns]
     rarity = [log(1 + len(sections) / (1 + sum(map(bool, row)))) for row in counts]
@@ -69,22 +73,10 @@ def matching(wanted: str, most_hits: int = 20) -> list[Hit]:
     most = max((found for found, _, _ in hits), default=0)
     hits = sorted((hit for hit in hits if hit[0] == most), key=lambda hit: hit[1], reverse=True)
     marked = re.compile("|".join(pattern.pattern for pattern in patterns), re.IGNORECASE)
-    return [Hit(section, _around(section.text, marked)) for _, _, section in hits[:most_hits]]
+    return [_Hit(section, _around(section.text, marked)) for _, _, section in hits[:most_hits]]
 
 
-def _words(wanted: str) -> list[str]:
-    words = re.findall(r"\w+", wanted.casefold())
-    return [word for word in words if word not in KNOWN["everywhere"].split()] or words
-
-
-def _pattern(word: str) -> re.Pattern[str]:
-    """Return what begins a word of a text with this word."""
-    begins = _ENDING.sub("", word)
-    others = {found for each in (word, begins) for found in KNOWN["synonyms"].get(each, "").split()}
-    return re.compile("|".join(rf"\b{each}" for each in (begins, *sorted(others))))
-
-
-def _count(pattern: re.Pattern[str], section: Section) -> int:
+def _count(pattern: re.Pattern[str], section: _Section) -> int:
     title, heading, text = section.folded
     count = IN_TITLE * bool(pattern.search(title)) + IN_HEADING * bool(pattern.search(heading))
     return count + min(MOST_COUNTED, len(pattern.findall(text)))
@@ -105,9 +97,13 @@ def _around(text: str, pattern: re.Pattern[str]) -> Markup:
 
 
 @cache
-def _sections(reader: str) -> tuple[Section, ...]:
+def _sections(reader: str) -> tuple[_Section, ...]:
     """Return all texts, divided at their headings, once for each language."""
-    found = [section for page, title in PAGES.items() for section in _of_page(page, gettext(title), reader)]
+    found: list[_Section] = []
+    for page, name in PAGES.items():  # with the addresses of the English ones
+        address, title = f"/docs/{page}", gettext(name)
+        pairs = zip(_cut(title, address, "", source(page)), _cut(title, address, "", source(page, reader)), strict=True)
+        found += [replace(shown, address=english.address) for english, shown in pairs]
     for name, game in GAMES.items():
         path = protocol_of(name, reader)
         if path is not None:
@@ -116,17 +112,7 @@ def _sections(reader: str) -> tuple[Section, ...]:
     return tuple(found)
 
 
-def _of_page(page: str, title: str, reader: str) -> Iterator[Section]:
-    """Yield a page's sections in the reader's language, with the addresses of the English ones."""
-    for english, shown in zip(
-        _cut(title, f"/docs/{page}", "", source(page)),
-        _cut(title, f"/docs/{page}", "", source(page, reader)),
-        strict=True,
-    ):
-        yield replace(shown, address=english.address)
-
-
-def _cut(page: str, address: str, prefix: str, text: str) -> Iterator[Section]:
+def _cut(page: str, address: str, prefix: str, text: str) -> Iterator[_Section]:
     text = _FENCED.sub(lambda block: block[0].replace("\n", "\n "), text)  # a "#" there begins no heading
     pieces = [piece.partition("\n") for piece in re.split(r"^(?=#{1,4} )", text, flags=re.MULTILINE)[1:]]
     headings = [piece[0].lstrip("# ") for piece in pieces]
@@ -135,4 +121,4 @@ def _cut(page: str, address: str, prefix: str, text: str) -> Iterator[Section]:
         plain = " ".join(re.sub(r"-{3,}|```\w*|[`*|]", " ", words).split())
         title = heading.replace("`", "")
         folded = (page.casefold(), title.casefold(), plain.casefold())
-        yield Section(page, title, f"{address}#{name}", plain, folded)
+        yield _Section(page, title, f"{address}#{name}", plain, folded)

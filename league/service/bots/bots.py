@@ -255,9 +255,7 @@ def build_log(session: Session, owner: Person, bot_id: int, number: int) -> Buil
 def bots_named(
     session: Session, named: str, *, game: str | None = None, skip: int = 0, limit: int = 100
 ) -> tuple[list[BotInfo], int]:
-    """Return the active bots with `named` in their own, their author's or their team's name, by game and name: those
-    after the first `skip`, and the total number.
-    """
+    """Return the active bots with `named` in their, their author's or team's name, from `skip` on, and how many."""
     fits = lookups.named(named) & active()
     if game is not None:
         fits &= col(Bot.game) == game
@@ -289,9 +287,7 @@ INFO = (
 
 
 def trial_of(session: Session, owner: Person, bot_id: int, number: int) -> str:
-    """Return the name of the blob with a version's last qualification match, for its author. Raises NotFound: it is not
-    the caller's, or no such match was played.
-    """
+    """Return the blob of a version's last qualification match, for its author. Raises NotFound, also without one."""
     row = _own_version(session, owner, bot_id, number)
     if row.trial_sha256 is None:
         raise NotFound("trial match of version", number)

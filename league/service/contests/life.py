@@ -108,16 +108,16 @@ def add_meetings(
     bye_points: float | None = None,
     **values: Any,
 ) -> None:
-    """Add meetings, each with its round, its board and its players; one who is alone gets the points of a bye at
-    once.
-    """
+    """Add meetings, each with round, board and players; one who is alone gets the points of a bye at once."""
     last = min((number for number, _, _ in places), default=1) - 1
     rows = [
         {"contest_id": contest_id, "round": number, "board": board, "settled": len(players) == 1, **values}
         for number, board, players in places
     ]
     insert_rows(session, Meeting, rows)
-    made = session.connection().execute(NEW, {"contest_id": contest_id, "last": last})
+    new = columns(col(Meeting.id), col(Meeting.round), col(Meeting.board))
+    new = new.where(col(Meeting.contest_id) == contest_id, col(Meeting.round) > last)
+    made = session.connection().execute(new)
     ids = {(number, board): meeting_id for meeting_id, number, board in made}
     seats = [
         {
@@ -130,11 +130,6 @@ def add_meetings(
         for seat, player in enumerate(players)
     ]
     insert_rows(session, MeetingPlayer, seats)
-
-
-NEW = columns(col(Meeting.id), col(Meeting.round), col(Meeting.board)).where(
-    col(Meeting.contest_id) == bindparam("contest_id"), col(Meeting.round) > bindparam("last")
-)
 
 
 def end(
@@ -260,14 +255,8 @@ def end_all(session: Session, season_id: int, reason: str, *kinds: ContestKind, 
 def matches_of(session: Session, meeting_ids: Sequence[int]) -> Mapping[int | None, list[int]]:
     """Return the matches of each of these meetings, in their order."""
     matches = defaultdict[int | None, list[int]](list)
-    for meeting_id, match_id in session.connection().execute(MATCHES, {"meetings": meeting_ids}):
+    listed = columns(col(Series.meeting_id), col(Match.id)).join(Match, col(Match.series_id) == Series.id)
+    listed = listed.where(col(Series.meeting_id).in_(meeting_ids)).order_by(col(Match.id))
+    for meeting_id, match_id in session.connection().execute(listed):
         matches[meeting_id].append(match_id)
     return matches
-
-
-MATCHES = (
-    columns(col(Series.meeting_id), col(Match.id))
-    .join(Match, col(Match.series_id) == Series.id)
-    .where(col(Series.meeting_id).in_(bindparam("meetings", expanding=True)))
-    .order_by(col(Match.id))
-)

@@ -134,9 +134,7 @@ def _plan_division(session: Session, season: Season, division: "Division", room:
 
 
 def _extra_games(session: Session, season: Season, division: "Division") -> tuple[list[int], bool]:
-    """Plan series between neighbours whose order is uncertain. The second value is True if there are no such
-    neighbours, or no games left for them.
-    """
+    """Plan series between neighbours whose order is uncertain; also say whether there are none, or no games left."""
     _, budget = extra_games(division.played, season.finals_extra_games)
     if budget <= 0:
         return [], True
@@ -198,9 +196,7 @@ def finals_form(season: Season, finalists: int) -> Form:
 
 
 def _played(session: Session, season_id: int) -> list[Played]:
-    """Return the series of the finals. Series dropped when a bot was taken out are left out: they were never played,
-    and are due again if it comes back.
-    """
+    """Return the series of the finals, without those dropped because a bot was taken out: they are due again."""
     dropped = select(Attempt.series_id).where(Attempt.season_id == season_id, Attempt.cause == Cause.ENTRY_ABSENT)
     chosen: tuple[Any, ...] = (
         Series.season_id == season_id,

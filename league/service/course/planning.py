@@ -56,9 +56,7 @@ KINDS: Mapping[ContestKind, Kind] = {
 
 
 def plan(session: Session, season: Season, kind: ContestKind) -> list[int]:
-    """Do what can be done next in the season's contests of a kind, and return the new series, to be enqueued. The
-    caller has locked the season.
-    """
+    """Do what can be done next in the locked season's contests of a kind, and return the new series, to be enqueued."""
     policy, rules, here = POLICIES[kind], KINDS[kind], {"season_id": season.id, "kind": kind}
     few, turn = policy.open_series is not None, rules.turn(session, season)
     room = policy.open_series or open_series_bound(session)

@@ -89,9 +89,7 @@ def runs_low(session: Session, number: int, *, ended: bool = False) -> int | Non
 
 
 def _open_of_season(session: Session, season_id: int, bound: int) -> int:
-    """Return the number of series that wait or run, counted no further than the bound. Series of gates and of
-    evaluations have bounds of their own.
-    """
+    """Return the number of series that wait or run, up to the bound; gates and evaluations have their own."""
     session.flush()
     return len(session.connection().execute(UNDER_WAY, {"season_id": season_id, "bound": bound}).all())
 

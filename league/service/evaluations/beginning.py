@@ -77,9 +77,7 @@ def due(session: Session, season: Season) -> tuple[datetime, DeclaredEvaluation]
 
 
 def due_since(session: Session, season: Season) -> Mapping[str, datetime]:
-    """Return, by the name of a line, the instant after which its times are due: its newest that was begun, or that of
-    the timetable's declaration.
-    """
+    """Return, by the name of a line, the instant after which its times are due: its newest, or its declaration."""
     declared_at = season.evaluations_at or now(session)
     newest = select(Contest.name, func.max(Contest.due_at)).where(Contest.season_id == season.id)
     newest = newest.where(col(Contest.kind).in_(EVALUATIONS))
@@ -142,9 +140,7 @@ def resume_evaluation(session: Session, organiser: Person, evaluation_id: int) -
 
 
 def _begin(session: Session, season: Season, declared: DeclaredEvaluation, due_at: datetime, who: str) -> Contest:
-    """Begin an evaluation. Its seeds are the places in the last one; bots that were not in it follow, by the time of
-    submission.
-    """
+    """Begin an evaluation, seeded by the places in the last one; others follow, by the time of submission."""
     there = select(Entry.version_id, Entry.bot_id, BotVersion.created_at).where(may_be_drawn(season.id))
     there = there.join(BotVersion, col(BotVersion.id) == Entry.version_id)
     places = _last_places(session, season.id)

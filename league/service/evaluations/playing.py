@@ -195,18 +195,13 @@ def _gone(session: Session, row: Contest) -> set[int]:
     evaluation. A bot that its author withdraws plays to the end: otherwise authors could choose during an evaluation
     who gets the points of unplayed matches.
     """
-    absent = session.exec(TAKEN_OUT, params={"season_id": row.season_id}).all()
+    taken_out = (AbsentEntry.season_id == row.season_id, AbsentEntry.reason != "")
+    absent = session.exec(select(AbsentEntry.bot_id).where(*taken_out)).all()
     if absent:
         left = (col(ContestPlayer.gone_after).is_(None), col(ContestPlayer.bot_id).in_(absent))
         here = {"contest_id": row.id}
         set_values(session, ContestPlayer, *left, where=here, gone_after=last_round(session, row.id))
-    return set(session.exec(GONE, params={"contest_id": row.id}))
-
-
-TAKEN_OUT = select(AbsentEntry.bot_id).where(AbsentEntry.season_id == bindparam("season_id"), AbsentEntry.reason != "")
-GONE = select(ContestPlayer.version_id).where(
-    ContestPlayer.contest_id == bindparam("contest_id"), col(ContestPlayer.gone_after).is_not(None)
-)
+    return players_of(session, row.id)[1]
 
 
 # Drawing ------------------------------------------------------------------------------------------------------------
@@ -252,9 +247,7 @@ LAST_OPEN = (
 
 
 def settle(session: Session, season: Season, row: Contest, room: int) -> Progress:
-    """Store the points of finished meetings. Further series come first where matches are missing, then those of the
-    next meetings, within the room.
-    """
+    """Store the points of finished meetings. Missing matches come first, then the next meetings, within the room."""
     gone, matches = _gone(session, row), whole_groups(season, row.matches)
     begun = drawn(session, PLAYED, contest_id=row.id)
     dropped = session.exec(DROPPED, params={"ids": [meeting.id for meeting in begun]}).all() if begun else []

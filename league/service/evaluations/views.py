@@ -108,8 +108,8 @@ class Seated(NamedTuple):
 
 def seats_of(session: Session, evaluation_id: int, versions: Collection[int] | None = None) -> dict[int, Seated]:
     """Return each version of the field, or only these."""
-    seats = SEATS if versions is None else SEATS_AMONG
-    rows = session.connection().execute(seats, {"evaluation": evaluation_id, "versions": list(versions or ())})
+    among = () if versions is None else (col(ContestPlayer.version_id).in_([*versions]),)
+    rows = session.connection().execute(SEATS.where(*among), {"evaluation": evaluation_id})
     return {
         version_id: Seated(records.EvaluationSeat(bot_id, bot, number, version_id), author, gone_after is not None)
         for version_id, bot_id, bot, number, author, gone_after in rows
@@ -130,4 +130,3 @@ SEATS = (
     .join(User, col(User.id) == col(Bot.owner_id))
     .where(col(ContestPlayer.contest_id) == bindparam("evaluation"))
 )
-SEATS_AMONG = SEATS.where(col(ContestPlayer.version_id).in_(bindparam("versions", expanding=True)))

@@ -51,9 +51,7 @@ def newest_first(statement: Any, number: Any, before: int | None, limit: int) ->
 
 
 def machine_numbers(session: Session, workers: Collection[str | None]) -> dict[str | None, int]:
-    """Return the public number of the machine of each worker process, keyed by the signature of its work (`NAME:PID`);
-    machines without a number are left out.
-    """
+    """Return the public number of the machine of each worker (`NAME:PID`); those without one are left out."""
     names = {worker: worker.rpartition(":")[0] for worker in workers if worker}
     if not names:
         return {}

@@ -90,9 +90,7 @@ def update_rows(session: Session, statement: Update, where: Mapping[str, Any], *
 
 
 def set_by_key(session: Session, table: type[SQLModel], key: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> int:
-    """Set values of many rows, all with the same columns, in one batch, and return how many were found. The columns of
-    `key` identify each row.
-    """
+    """Set values of many rows with the same columns in one batch; return how many were found by their `key`."""
     if rows and _takes_rows(session):
         session.flush()
         statement = _setting_by_key(table, (*rows[0],), (*key,))
@@ -165,9 +163,7 @@ def insert_rows(session: Session, table: type[SQLModel], rows: Sequence[Mapping[
 
 
 def insert_new(session: Session, table: type[SQLModel], rows: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """Insert those of the rows that violate no unique constraint; return their primary keys, of one column. All have
-    the same columns.
-    """
+    """Insert the rows that violate no unique constraint; return their keys. All have the same columns."""
     if not rows:
         return []
     session.flush()

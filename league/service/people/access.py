@@ -23,7 +23,7 @@ from deadheat.league.service.ground.steps import insert_new, set_values
 from deadheat.league.service.people.channels import OVER, remove_channels
 from deadheat.league.service.people.notices import IN_USE, account_changed
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.people.users import forget_identities, set_password
+from deadheat.league.service.people.users import forget_identities, hashed
 from deadheat.league.states import ChannelKind, DeliveryState, Scope, TokenKind
 from deadheat.league.tables import Channel, Delivery, SigningKey, Token, User
 
@@ -106,11 +106,8 @@ def end_session(session: Session, secret: str) -> None:
 
 
 def look_up(session: Session, secret: str, kind: TokenKind) -> Access:
-    """Find the owner of a secret.
-
-    Raises:
-        BadToken: unknown, of another kind, revoked or expired, or its owner's account is closed, which holders of a
-        once valid secret may learn.
+    """Find the owner of a secret. Raises BadToken: it is unknown, of another kind, revoked or expired, or its owner's
+    account is closed, which holders of a once valid secret may learn.
     """
     row = session.exec(OWNED, params={"sha256": digest(secret), "kind": kind}).first()
     if row is None:
@@ -167,7 +164,10 @@ def change_password(
     `used` has just proved to be the owner's. A first password leaves channels and identity. Only the service's log
     records it: the audit log is public.
     """
-    had_one = set_password(session, person.id, password)
+    password_hash = hashed(password)  # before the first statement, after which SQLite's other writers wait
+    row = session.get_one(User, person.id)
+    had_one, row.password_hash = row.password_hash is not None, password_hash
+    session.flush()
     account_changed(session, person.id, N_("Your password was changed."))
     if had_one and not keep_ways:
         remove_channels(session, person.id, used)

@@ -124,11 +124,8 @@ def add_webhook(session: Session, person: Person, url: str) -> tuple[ChannelInfo
 
 
 def add_address(session: Session, person: Person, address: str) -> ChannelInfo:
-    """Add a person's e-mail address, and send it a confirmation link.
-
-    Raises:
-        BadSetting: about `address`; also if this league sends no mail.
-        TooMany.
+    """Add a person's e-mail address, and send it a confirmation link. Raises TooMany; BadSetting: about `address`, also
+    if this league sends no mail.
     """
     if not settings_of(session).smtp_url:
         raise BadSetting("address", _("this league sends no mail"))

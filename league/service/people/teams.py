@@ -58,11 +58,8 @@ def entries_behind(session: Session, person: Person, season_id: int) -> int:
 
 
 def create_team(session: Session, captain: Person, name: str) -> TeamInfo:
-    """Create a team with one member.
-
-    Raises:
-        NameTaken: by another team, or by a person, who would seem to own the team's bots; also a reserved name.
-        TooMany.
+    """Create a team with one member. Raises TooMany; NameTaken: by another team, or by a person, who would seem to own
+    the team's bots; also a reserved name.
     """
     must_be_free(name)
     lock_names(session)
@@ -127,11 +124,8 @@ def invite_to_team(session: Session, captain: Person, team_id: int, name: str) -
 
 
 def join_team(session: Session, asker: Person, team_id: int) -> TeamInfo:
-    """Accept an invitation.
-
-    Raises:
-        NotFound: there is no invitation.
-        TooMany: with the team's entries the caller would have more than a season allows.
+    """Accept an invitation. Raises NotFound; TooMany: with the team's entries the caller would have more than a season
+    allows.
     """
     _lock_team(session, team_id)
     row = session.get(TeamMember, (team_id, asker.id))
@@ -154,12 +148,8 @@ def join_team(session: Session, asker: Person, team_id: int) -> TeamInfo:
 
 
 def leave_team(session: Session, asker: Person, team_id: int, name: str) -> TeamInfo:
-    """Leave, decline an invitation, or (as captain) remove a member. The team's bots stay with the team.
-
-    Raises:
-        NotFound: the team is unknown, or has no such member.
-        NotCaptain: the caller tries to remove another member.
-        WrongState: the captain would leave without having handed the team over.
+    """Leave, decline an invitation, or (as captain) remove a member. The team's bots stay with the team. Raises
+    NotFound, NotCaptain; WrongState: the captain would leave without having handed the team over.
     """
     _lock_team(session, team_id)
     team = existing(session, Team, team_id)
@@ -205,12 +195,8 @@ def must_be_member(session: Session, asker: Person, team_id: int) -> Team:
 
 def give_bot(session: Session, asker: Person, bot: Bot, team_id: int | None) -> None:
     """Give the caller's bot to a team, or (None) return it from a team to its creator, as the team's captain may do.
-
-    Raises:
-        NotFound: the caller is not in that team.
-        NotCaptain.
-        NameTaken: the team has a bot of that name.
-        WrongState: the bot takes part in a season that is not over.
+    Raises NotFound: the caller is not in that team; NotCaptain; NameTaken: the team has a bot of that name; WrongState:
+    the bot takes part in a season that is not over.
     """
     if bot.team_id == team_id:
         return

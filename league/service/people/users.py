@@ -102,14 +102,11 @@ RESERVED = frozenset(
 
 
 def sign_up(session: Session, name: str, password: str, code: str = "") -> Person:
-    """Create an author. The hash is computed before the transaction's first statement, so nobody waits for it.
-
-    Raises:
-        NotInvited: sign-up is closed, or the invitation code is wrong. NameTaken: upper and lower case do not count;
-        also a reserved name.
+    """Create an author. The hash is computed before the transaction's first statement, so nobody waits for it. Raises
+    NotInvited; NameTaken: upper and lower case do not count; also a reserved name.
     """
     must_be_free(name)
-    password_hash = _hash(password)
+    password_hash = hashed(password)
     check_newcomer(session, code)
     return insert_user(session, name, password_hash, Role.AUTHOR)
 
@@ -129,11 +126,8 @@ def lock_names(session: Session) -> None:
 
 
 def check_password(session: Session, name: str, password: str) -> Person:
-    """Find the user with this name and password. Use a reading session.
-
-    Raises:
-        WrongCredentials: the name or the password is wrong.
-        AccountClosed: the password is correct, but the account is closed.
+    """Find the user with this name and password. Use a reading session. Raises WrongCredentials; AccountClosed: the
+    password is correct, but the account is closed.
     """
     user = user_named(session, name)
     known = user.password_hash if user is not None and user.password_hash else None
@@ -158,19 +152,8 @@ def must_still_open(session: Session, person: Person, password: str) -> None:
     if (row.password_hash or "") != person.opened_by:
         check_password(session, person.name, password)
     if row.password_hash is not None and _hasher.check_needs_rehash(row.password_hash):
-        row.password_hash = _hash(password)
+        row.password_hash = hashed(password)
         session.flush()
-
-
-def set_password(session: Session, user_id: int, password: str) -> bool:
-    """Set a password, and return whether the account had one; the caller has checked the permission. On SQLite other
-    writers wait for the hashing, unless this is the transaction's first statement.
-    """
-    password_hash = _hash(password)
-    row = session.get_one(User, user_id)
-    had, row.password_hash = row.password_hash is not None, password_hash
-    session.flush()
-    return had
 
 
 def user_named(session: Session, name: str) -> User | None:
@@ -204,7 +187,8 @@ def insert_user(session: Session, name: str, password_hash: str | None, role: Ro
     return Person.of(row)
 
 
-def _hash(password: str) -> str:
+def hashed(password: str) -> str:
+    """Return the hash that is stored in place of a password; it takes about 25 ms."""
     with _hashing:
         return _hasher.hash(password)
 
@@ -240,11 +224,8 @@ def person_known_as(session: Session, issuer: str, subject: str) -> Person | Non
 
 
 def sign_up_as(session: Session, name: str, code: str, issuer: str, subject: str) -> Person:
-    """Create an author without a password.
-
-    Raises:
-        NotInvited, NameTaken: as for everybody.
-        AlreadyLinked: the identity opens an account already.
+    """Create an author without a password. Raises NotInvited, NameTaken; AlreadyLinked: the identity opens an account
+    already.
     """
     must_be_free(name)
     check_newcomer(session, code)

@@ -361,7 +361,7 @@ MOST_SEASONS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Honesty:
+class _Honesty:
     """The figures of one season. `totals`: see `league.service.rankings.ranking`; empty, like the rest, before the
     first ranking.
 
@@ -387,7 +387,7 @@ def totals_of(session: Session, snapshot_id: int) -> dict[str, Any]:
     return counts
 
 
-def honesty(session: Session, totals: Callable[[Session, int], dict[str, Any]] = totals_of) -> list[Honesty]:
+def honesty(session: Session, totals: Callable[[Session, int], dict[str, Any]] = totals_of) -> list[_Honesty]:
     """Return the figures of seasons, the newest first."""
     seasons = session.exec(select(Season).order_by(col(Season.id).desc()).limit(MOST_SEASONS)).all()
     of_these = col(RatingSnapshot.season_id).in_([season.id for season in seasons])
@@ -402,7 +402,7 @@ def honesty(session: Session, totals: Callable[[Session, int], dict[str, Any]] =
     on_hold = dict(session.exec(waiting).all())
     return [
         from_row(
-            Honesty,
+            _Honesty,
             season,
             season_id=season.id,
             held=on_hold.get(season.id, 0),

@@ -54,12 +54,8 @@ ALREADY = N_(
 
 
 def appealable(session: Session, owner: Person, match_id: int) -> int:
-    """Find the caller's bot in that finished match.
-
-    Raises:
-        NotFound: no such match, or none of the caller's bots is in it.
-        WrongState: the match is not finished, its dice are still in use, its season is closed, or an author asked for
-        it.
+    """Find the caller's bot in that finished match. Raises NotFound: none of the caller's bots is in it; WrongState: it
+    is not finished, its dice are still in use, its season is closed, or an author asked for it.
     """
     bots = (
         select(Participant.bot_id)

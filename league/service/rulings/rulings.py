@@ -267,12 +267,8 @@ def held_by_game(session: Session) -> Mapping[str, int]:
 
 
 def decide_match(session: Session, organiser: Person, match_id: int, loser: int, reason: str) -> None:
-    """Decide a held match against the seat `loser`, as by a forfeit: no points, and the others are equal.
-
-    Raises:
-        NotAllowed, NotFound, OwnMatch.
-        WrongState: the match is not held, or its season is closed.
-        BadSetting: it has no such seat.
+    """Decide a held match against the seat `loser`, as by a forfeit: no points, and the others are equal. Raises
+    NotAllowed, NotFound, OwnMatch, WrongState; BadSetting: it has no such seat.
     """
     match, own = _ruled_on(session, organiser, match_id, or_unplayed=True, only_held=True)
     seats = session.exec(select(Participant.seat).where(Participant.match_id == match_id)).all()

@@ -116,17 +116,13 @@ def rejoin(session: Session, owner: Person, season_id: int, bot_id: int) -> None
 
 
 def take_out(session: Session, organiser: Person, season_id: int, bot_id: int, reason: str) -> None:
-    """Withdraw a bot as an organiser: it gets no matches from now on; those it played count. Raises NotAllowed,
-    NotFound, WrongState.
-    """
+    """Withdraw a bot as an organiser; what it played counts. Raises NotAllowed, NotFound, WrongState."""
     organiser.must_organise()
     _rule_out(session, organiser, season_id, bot_id, Absence.WITHDRAWN, reason)
 
 
 def disqualify(session: Session, organiser: Person, season_id: int, bot_id: int, reason: str) -> None:
-    """Disqualify a bot: it gets no matches from now on, and none of those it played counts, until it is reinstated.
-    Raises NotAllowed, NotFound, WrongState.
-    """
+    """Disqualify a bot: until it is reinstated, none of its matches counts. Raises as `take_out` does."""
     organiser.must_organise()
     _rule_out(session, organiser, season_id, bot_id, Absence.DISQUALIFIED, reason)
 
@@ -154,9 +150,7 @@ def withdraw_inactive(session: Session, season_id: int) -> None:
 
 
 def reinstate(session: Session, organiser: Person, season_id: int, bot_id: int, reason: str) -> None:
-    """Reverse `disqualify` or `take_out`, or an author's withdrawal without a pause. Raises NotAllowed, NotFound,
-    WrongState.
-    """
+    """Reverse a ruling, or an author's withdrawal without a pause. Raises NotAllowed, NotFound, WrongState."""
     organiser.must_organise()
     season = _season_with(session, season_id, bot_id, GOING_ON, _("its entries are final"))
     absent = session.get(AbsentEntry, (season_id, bot_id))

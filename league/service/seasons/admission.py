@@ -35,9 +35,7 @@ def must_be_admitted(session: Session, who: Person, season: Season, bot: Bot) ->
 
 
 def check_admission(session: Session, who: Person, season: Season, bot: Bot) -> None:
-    """Check that the season accepts one more entry of this bot's owners. The caller has locked the season and the bot.
-    Raises NotAdmitted, TooMany.
-    """
+    """Check that the season accepts one more entry of the locked bot's owners. Raises NotAdmitted, TooMany."""
     must_be_admitted(session, who, season, bot)
     if who.organises or season.entries_per_author is None:
         return
@@ -73,9 +71,7 @@ def newest_ready(
 
 
 def version_to_enter(session: Session, season: Season, bot: Bot, number: int | None) -> BotVersion:
-    """Return the version of that number, or (None) the newest ready one that the season accepts. Raises NotFound,
-    NotReady, NotAdmitted.
-    """
+    """Return that version, or (None) the newest that may enter. Raises NotFound, NotReady, NotAdmitted."""
     of_bot = select(BotVersion).where(BotVersion.bot_id == bot.id)
     if number is not None:
         version = session.exec(of_bot.where(BotVersion.number == number)).first()

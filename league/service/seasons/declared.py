@@ -79,9 +79,7 @@ class _Plan:
 
 
 def season_as_file(session: Session, organiser: Person | None, season_id: int) -> str:
-    """Return the file that declares the season as it is; for everyone (None) without its list of invited people. Raises
-    NotAllowed, NotFound.
-    """
+    """Return the season's file; for everyone (None) without the list of the invited. Raises NotAllowed, NotFound."""
     if organiser is not None:
         organiser.must_organise()
     row = existing(session, Season, season_id)

@@ -10,7 +10,6 @@ from collections.abc import Container, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from sqlalchemy import bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, delete, func, select
 
@@ -94,22 +93,13 @@ def change_faults(session: Session, season: Season, wanted: Sequence[tuple[str, 
 def divisions_of(session: Session, season_ids: Sequence[int]) -> dict[int, list[DivisionView]]:
     """Return the divisions of each season, the highest first."""
     by_season: dict[int, list[DivisionView]] = {season_id: [] for season_id in season_ids}
-    for season_id, *about in session.exec(DIVISIONS, params={"ids": season_ids}) if season_ids else ():
+    here = (Entry.season_id == Division.season_id, Entry.division == Division.number)
+    entries = select(func.count()).select_from(Entry).where(*here).scalar_subquery()
+    named: Any = columns(*(getattr(Division, name) for name in ("season_id", "number", "name", "size")), entries)
+    named = named.where(col(Division.season_id).in_(season_ids))
+    for season_id, *about in session.exec(named.order_by(col(Division.season_id), col(Division.number))):
         by_season[season_id].append(DivisionView(*about))
     return by_season
-
-
-_ENTRIES = (
-    select(func.count())
-    .select_from(Entry)
-    .where(Entry.season_id == Division.season_id, Entry.division == Division.number)
-    .scalar_subquery()
-)
-DIVISIONS: Any = (
-    columns(*(getattr(Division, name) for name in ("season_id", "number", "name", "size")), _ENTRIES)
-    .where(col(Division.season_id).in_(bindparam("ids", expanding=True)))
-    .order_by(col(Division.season_id), col(Division.number))
-)
 
 
 def lowest_division(session: Session, season_id: int) -> int:
@@ -131,9 +121,7 @@ def _make_room(session: Session, season_id: int, number: int) -> None:
 
 
 def assign_division(session: Session, organiser: Person, season_id: int, bot_id: int, number: int) -> None:
-    """Put an entry into another division. Its played matches stay in the log. Raises NotAllowed, NotFound, TooMany;
-    WrongState: the season is frozen.
-    """
+    """Put an entry into another division. Raises NotAllowed, NotFound, TooMany; WrongState: it is frozen."""
     organiser.must_organise()
     season = lock_season(session, season_id)
     if season.state not in ENTERABLE:

@@ -126,9 +126,7 @@ def _must_be_welcome(session: Session, season: Season, bot: Bot) -> None:
 
 
 def enter_as_wished(session: Session, season_id: int) -> None:
-    """Enter the bots whose new version was to enter this season once it is ready, each for the person who uploaded it.
-    A refusal is added to the version's log.
-    """
+    """Enter bots whose new version was to enter once it is ready; a refusal is added to the version's log."""
     wished = select(BotVersion).where(BotVersion.enters_id == season_id, col(BotVersion.state).in_(BUILT))
     for version in session.exec(wished).all():
         version.enters_id = None
@@ -144,9 +142,7 @@ def enter_as_wished(session: Session, season_id: int) -> None:
 
 
 def let_in(session: Session, organiser: Person, season_id: int, bot_id: int) -> EntryInfo:
-    """Enter anybody's bot that is not in the season, as an organiser; its author chooses which version plays. Raises as
-    `enter` does; NotAllowed; WrongState: the bot is in the season.
-    """
+    """Enter anybody's bot that is not in the season, as an organiser. Raises NotAllowed, and as `enter` does."""
     organiser.must_organise()
     lock_season(session, season_id)
     _must_leave_choices(entry_of(session, season_id, bot_id), bot_id)
@@ -166,16 +162,10 @@ def entries_named(
     and the total number. Raises NotFound.
     """
     existing(session, Season, season_id)
-    fits = lookups.named(named)
-    count = (
-        select(func.count())
-        .select_from(Entry)
-        .join(Bot, col(Bot.id) == Entry.bot_id)
-        .join(User, col(User.id) == Bot.owner_id)
-        .join(Team, col(Team.id) == Bot.team_id, isouter=True)
-    )
-    in_all = session.exec(count.where(Entry.season_id == season_id, fits)).one()
-    return _views(session, ENTERED.where(fits).offset(skip).limit(limit), season_id), in_all
+    fitting = ENTERED.where(lookups.named(named))
+    count = fitting.with_only_columns(func.count()).order_by(None)
+    in_all = session.connection().execute(count, {"season": season_id}).scalar_one()
+    return _views(session, fitting.offset(skip).limit(limit), season_id), in_all
 
 
 def entry_info(session: Session, season_id: int, bot_id: int) -> EntryInfo:
@@ -209,9 +199,7 @@ def offer_version(session: Session, version_id: int) -> None:
 
 
 def offer_newest(session: Session, season: Season) -> None:
-    """Offer the entries of a season that is open again the versions that became ready while it was frozen. The caller
-    has locked it.
-    """
+    """Offer the entries of a season that is open again the versions that became ready while it was frozen."""
     newer = select(BotVersion.id).where(
         BotVersion.bot_id == Entry.bot_id, BotVersion.id > Entry.version_id, BotVersion.state == VersionState.READY
     )
@@ -232,9 +220,7 @@ def _offer(session: Session, season: Season, entry: Entry, version: BotVersion) 
 
 
 def _choose(session: Session, season: Season, entry: Entry, version: BotVersion, *, by_gate: bool) -> Contest | None:
-    """Make the version active, or return its panel run if it lacks points against the season's panel. A version that is
-    already active needs no points.
-    """
+    """Make the version active, or return its panel run if it lacks points. An active version needs none."""
     run = arrive(session, season, entry, version)
     plays = version.id == entry.version_id and not entry.waits_for_panel
     if plays or run is None or has_points(run):

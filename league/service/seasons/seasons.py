@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from sqlalchemy import bindparam, union
+from sqlalchemy import union
 from sqlmodel import Session, case, col, func, select
 from sqlmodel.sql.expression import Select
 
@@ -195,35 +195,24 @@ _NOT_TO_COME = [state for state in MatchState if state is not MatchState.SCHEDUL
 
 @lru_cache(SEASONS_AT_A_TIME)
 def planned_by_state(season_id: int, *, whole: bool = True) -> Select[str, int, Any]:
-    """Return the statement that counts planned matches, and rated ones among them, by state; of the `whole` season, or
-    without those to come.
-    """
+    """Return the statement that counts planned and rated matches by state; unless `whole`, without those to come."""
     kinds = select(Match.state, func.count(), func.sum(case((col(Match.rated), 1), else_=0)))
     kinds = kinds.where(Match.season_id == season_id, PLANNED).group_by(col(Match.state))
     return kinds if whole else kinds.where(col(Match.state).in_(_NOT_TO_COME))
 
 
 def season_waiting(session: Session, season_id: int) -> tuple[int, int]:
-    """Return the number of matches to come, at most `COUNTED` + 1, and of held matches. Played matches are counted with
-    each ranking.
-    """
-    waiting, on_hold = session.exec(WAITING, params={"id": season_id}).one()
-    return waiting, on_hold
+    """Return the numbers of matches to come, at most `COUNTED` + 1, and of held matches."""
+    planned = select(Match.id).where(Match.season_id == season_id, PLANNED)
+    waiting = planned.where(Match.state == MatchState.SCHEDULED).limit(COUNTED + 1).subquery()
+    on_hold = planned.where(Match.state == MatchState.HELD).subquery()
+    counts = (select(func.count()).select_from(some).scalar_subquery() for some in (waiting, on_hold))
+    to_come, held = session.exec(select(*counts)).one()
+    return to_come, held
 
 
 COUNTED = 10_000
 """Pages say only that there are more matches to come than these: counting a million takes 0.2 s."""
-
-_OF_IT = select(Match.id).where(Match.season_id == bindparam("id"), PLANNED)
-WAITING = select(
-    *(
-        select(func.count()).select_from(some.subquery()).scalar_subquery()
-        for some in (
-            _OF_IT.where(Match.state == MatchState.SCHEDULED).limit(COUNTED + 1),
-            _OF_IT.where(Match.state == MatchState.HELD),
-        )
-    )
-)
 
 
 def inherited(game: str, previous: Season | None) -> dict[str, Any]:

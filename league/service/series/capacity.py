@@ -126,9 +126,7 @@ SEASONS = select(func.count()).select_from(Season).where(col(Season.state).in_(I
 
 @cache
 def _shares(judge_unfit: bool) -> Select[Any]:
-    """Return the statement for the judging slots, the seasons in play, and the latest series of one of them; without
-    any there is one row all the same.
-    """
+    """Return the statement for judging slots, seasons in play, and a season's latest series; it always has a row."""
     latest, row = _latest(LOOKED_AT).subquery(), columns(literal(1).label("one")).subquery()
     slots = slots_judging(judge_unfit).scalar_subquery().label("slots")
     seasons = SEASONS.scalar_subquery().label("seasons")

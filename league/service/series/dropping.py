@@ -17,9 +17,7 @@ from deadheat.league.tables import Match, Pair, Participant, Series, VoidedMatch
 
 
 def drop_waiting(session: Session, season_id: int, cause: str, detail: str, *conditions: Any) -> int:
-    """Abandon the season's series that meet the conditions and have not begun, with a line in the ledger. Return the
-    number of their matches.
-    """
+    """Abandon the season's series that have not begun and meet the conditions; return how many matches they had."""
     at, dropped = now(session), 0
     waiting = select(Series).where(Series.season_id == season_id, Series.state == JobState.QUEUED, *conditions)
     for series in session.exec(waiting).all():

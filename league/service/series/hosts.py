@@ -199,9 +199,7 @@ def blame_host(session: Session, host: Host, cause: str, detail: str, match_id: 
 
 
 def take_canary(session: Session, host: Host) -> int | None:
-    """Return the number of series finished there since the last canary match, if one is due. Return None if none is
-    due, or another process is already playing it.
-    """
+    """Return the series finished there since the last canary match, if one is due and nobody plays it yet."""
     at = now(session)
     due = or_(
         col(WorkerHost.canary_at) <= at - timedelta(seconds=CANARY_SECONDS),

@@ -57,9 +57,7 @@ class Watched:
 
 
 def show(session: Session, job: SeriesJob, match_id: int, replies: Replies) -> bool:
-    """Store the progress of a match of the series. Return False if the caller no longer holds the series, or if the
-    match is too long to be shown.
-    """
+    """Store a match's progress. Return False if the caller no longer holds the series, or the match is too long."""
     text = write_replies(replies)
     if len(text) > MOST_SHOWN_BYTES:
         return False

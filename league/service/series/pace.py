@@ -131,9 +131,7 @@ class Machines:
     pace: Pace
 
     def seconds(self, works: Iterable[Work], ladder_seconds: float = 0.0) -> float:
-        """Return the time that the works take, one after another. `ladder_seconds`: how long a series of the ladder
-        holds a slot; 0 if the ladder waits.
-        """
+        """Return how long the works take in turn. `ladder_seconds`: how long a series of the ladder holds a slot."""
         return sum(
             work.pools
             * (-(-work.series // self.slots) * self.pace.slot_seconds(work.matches) + POOL_SECONDS + ladder_seconds / 2)

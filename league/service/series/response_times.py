@@ -91,9 +91,7 @@ def command_times(session: Session, season_id: int, version_ids: Iterable[int]) 
 
 
 def latency_by_version(session: Session, season_id: int) -> dict[str, dict[str, Any]]:
-    """Return the response times for the leaderboard, over all commands: `p99` and `bars` of shares of the limit
-    (`league.time_buckets`).
-    """
+    """Return `p99` and `bars` of each version over all commands, as shares of the limit, for the leaderboard."""
     parts: dict[int, list[Counts]] = {}
     in_season = select(ResponseTimes.version_id, ResponseTimes.counts).where(ResponseTimes.season_id == season_id)
     for version_id, counts in session.exec(in_season):

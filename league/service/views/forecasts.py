@@ -324,9 +324,10 @@ def waiting(session: Session, season_id: int, bot_id: int, version: int | None =
     if version is not None:
         panel = panel.where(BotVersion.number == version)
     at_panel = session.exec(panel.limit(1), params={"season_id": season_id}).first() is not None
-    why_not = "" if at_panel else _no_more(season, entry, version)
-    coming = gettext(season.state.holds or AT_PANEL) if at_panel else _undrawn(season, before)
-    return Waiting(0, 0, before, None, why_not != "", why_not or coming)
+    if at_panel:
+        return Waiting(0, 0, before, None, over=False, sentence=gettext(season.state.holds or AT_PANEL))
+    over = _no_more(season, entry, version)
+    return Waiting(0, 0, before, None, over=over != "", sentence=over or _undrawn(season, before))
 
 
 OWN = (

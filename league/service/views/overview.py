@@ -180,7 +180,7 @@ def _at(seconds: Mapping[int, int]) -> ColumnElement[bool]:
 
 
 @dataclass(frozen=True, slots=True)
-class NewVersion:
+class _NewVersion:
     """An upload, for lists of new versions."""
 
     bot_id: int
@@ -197,7 +197,7 @@ class NewVersion:
 
 
 @dataclass(frozen=True, slots=True)
-class RunningSeries:
+class _RunningSeries:
     """A series that a worker plays now. `bots`: ids and names, in the first match's seats, as AUTHOR/NAME if two have
     the same name; `live_match_id`: the one that can be watched at this moment, if any.
     """
@@ -213,7 +213,7 @@ class RunningSeries:
     live_match_id: int | None = None
 
 
-def running_series(session: Session, limit: int) -> list[RunningSeries]:
+def running_series(session: Session, limit: int) -> list[_RunningSeries]:
     """List running series, the latest first."""
     latest = (
         select(Series, Season)
@@ -240,7 +240,7 @@ def running_series(session: Session, limit: int) -> list[RunningSeries]:
     live = live_matches(session, list(counted))
     return [
         from_row(
-            RunningSeries,
+            _RunningSeries,
             series,
             season=season.name,
             game=season.game,
@@ -261,7 +261,7 @@ def told_apart(playing: Sequence[tuple[int, str, str]]) -> tuple[tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class ReadyBot:
+class _ReadyBot:
     """A bot that can play, with its newest ready version, and its rating in its newest season, if any."""
 
     bot_id: int
@@ -271,7 +271,7 @@ class ReadyBot:
     elo: float | None
 
 
-def ready_bots(session: Session, game: str, limit: int) -> list[ReadyBot]:
+def ready_bots(session: Session, game: str, limit: int) -> list[_ReadyBot]:
     """List bots against which people may play: the strongest first, and unrated ones last, the newest first."""
     newest = func.max(BotVersion.number)
     rated = (
@@ -290,12 +290,12 @@ def ready_bots(session: Session, game: str, limit: int) -> list[ReadyBot]:
         .order_by(rated.desc().nulls_last(), func.max(BotVersion.id).desc())
         .limit(limit)
     )
-    return [ReadyBot(*row) for row in session.connection().execute(statement)]
+    return [_ReadyBot(*row) for row in session.connection().execute(statement)]
 
 
 def newest_versions(
     session: Session, limit: int, *, game: str | None = None, before: int | None = None
-) -> list[NewVersion]:
+) -> list[_NewVersion]:
     """Return the newest uploads of a game, or of all games (None), with an id below `before`."""
     of_bot = (col(Bot.id), col(Bot.name), col(User.name), col(Team.name), col(Bot.game))
     of_version = ("id", "number", "state", "language", "size_bytes", "created_at")
@@ -308,7 +308,7 @@ def newest_versions(
     if game is not None:
         statement = statement.where(col(Bot.game) == game)
     rows = session.connection().execute(newest_first(statement, BotVersion.id, before, limit))
-    return [NewVersion(*row) for row in rows]
+    return [_NewVersion(*row) for row in rows]
 
 
 # Feeds of the public events of a season, a bot or a game: announcements, a season's states, published standings, and

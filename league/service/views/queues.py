@@ -49,7 +49,7 @@ ENDS: Mapping[str | None, str] = {None: "played", Fault.EXITED: "resigned", Faul
 
 
 @dataclass(frozen=True, slots=True)
-class QueueInfo:
+class _QueueInfo:
     """One queue. `oldest_seconds`: how long the oldest row has waited; 0 if none waits. Some series always wait,
     because they are drawn ahead. So for these, it is how long a season with waiting series has had none running.
     """
@@ -68,7 +68,7 @@ class Queues:
     which the service failed too often; the others were no longer wanted.
     """
 
-    queues: tuple[QueueInfo, ...]
+    queues: tuple[_QueueInfo, ...]
     slots: int
     idle_slots: int
     ranking_age_seconds: Mapping[int, float]
@@ -94,7 +94,7 @@ def queues(session: Session) -> Queues:
         rows = {state.value: stand.pop(0) for state in _counts(life)}
         queued_at = stand.pop(0)
         seconds = (at - queued_at).total_seconds() if queued_at is not None else 0.0
-        queued[life] = QueueInfo(life.queue, rows, seconds)
+        queued[life] = _QueueInfo(life.queue, rows, seconds)
     slots = judging_slots(session)
     idle = max(0, slots - sum(queue.rows[life.held] for life, queue in queued.items() if life.takes_slot))
     if idle and not queued[SERIES].rows[SERIES.waiting]:

@@ -73,7 +73,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Excess:
+class _Excess:
     """A version compared with the field. `attempts`: those at its matches; `voids`: those in which it was to answer,
     and its series that failed as a whole. `expected`: the number at the others' rates. `by_machine`: its own, by the
     machine's number.
@@ -92,7 +92,7 @@ class Excess:
         return self.voids >= LEAST_VOIDS and self.p_value < MOST_LIKELY
 
 
-def excesses(shares: Sequence[Share]) -> list[Excess]:
+def excesses(shares: Sequence[Share]) -> list[_Excess]:
     """Return every version with void attempts or failed series, the least likely first."""
     attempts: dict[tuple[int, bool], int] = defaultdict(int)
     voids: dict[tuple[int, bool], int] = defaultdict(int)
@@ -118,7 +118,7 @@ def excesses(shares: Sequence[Share]) -> list[Excess]:
                 by_machine[share.machine] = by_machine.get(share.machine, 0) + share.voids
         p_value = min(1.0, float(chances[total:].sum()))
         tried = sum(share.attempts for share in mine if not share.whole_series)
-        beyond.append(Excess(version_id, tried, total, expected, p_value, by_machine))
+        beyond.append(_Excess(version_id, tried, total, expected, p_value, by_machine))
     return sorted(beyond, key=lambda excess: (excess.p_value, excess.version_id))
 
 
@@ -271,7 +271,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class SeasonWaits:
+class _SeasonWaits:
     """A season that waits for an organiser. `why`: a sentence."""
 
     season: SeasonInfo
@@ -284,7 +284,7 @@ class Decisions:
 
     appeals: Waiting
     held: Waiting
-    seasons: Sequence[SeasonWaits]
+    seasons: Sequence[_SeasonWaits]
     resting: Sequence[tuple[SeasonInfo, int]]
 
 
@@ -300,7 +300,7 @@ def decisions(session: Session, organiser: Person, seasons: Iterable[SeasonInfo]
     return Decisions(
         appeals=Waiting(*session.exec(appeals).one()),
         held=Waiting(*session.exec(on_hold).one()),
-        seasons=[SeasonWaits(season, why) for season, why in waits if why],
+        seasons=[_SeasonWaits(season, why) for season, why in waits if why],
         resting=[(playing[season_id], count) for season_id, count in session.exec(rest)],
     )
 

@@ -29,8 +29,8 @@ MAX_ID = 2**31 - 1
 """The largest of the database's integers. A larger number identifies nothing."""
 
 CURSOR = r"^1-1?[0-9]{1,9}$"
-"""The pattern of a cursor, for the API's document. The number before the dash is the version of the format. The one
-behind it is below two thousand million, as the database's integers end a little later."""
+"""The pattern of a cursor, for the API's document. The number before the dash is the version of the format.
+The one behind it is below two thousand million, as the database's integers end a little later."""
 
 _cursor = re.compile(CURSOR, re.ASCII)
 
@@ -72,8 +72,8 @@ RowId = Annotated[int, Field(ge=1, le=MAX_ID)]
 _CONTROL = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
 
 PLAIN = f"^[^{_CONTROL}]*$"
-"""The pattern of every text that people send: no control characters, except tabs and line ends. Nobody can see them,
-PostgreSQL stores no NUL, and terminals obey some of them.
+"""The pattern of every text that people send: no control characters, except tabs and line ends. Nobody can
+see them, PostgreSQL stores no NUL, and terminals obey some of them.
 """
 
 UNSEEN = "It contains invisible control characters. Remove them."
@@ -89,8 +89,8 @@ def is_plain(text: str) -> bool:
 class Input(BaseModel):
     """The body of a request: an unknown field is an error, because it is usually a typing mistake. All text is `PLAIN`.
 
-    In JSON a number is a number: "5", 1 for true and seconds for a date are refused, as the document says. Forms and
-    addresses have nothing but text, which pydantic reads as what it stands for.
+    In JSON a number is a number: "5", 1 for true and seconds for a date are refused, as the document says.
+    Forms and addresses have nothing but text, which pydantic reads as what it stands for.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -102,7 +102,10 @@ class Input(BaseModel):
         cls, given: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
     ) -> Self:
         if isinstance(given, dict):
-            unseen = [name for name in cls.model_fields if not _is_plain(given.get(name))]
+            unseen = []
+            for name in cls.model_fields:  # no field has lists in lists; nested shapes check their own texts
+                texts = value if isinstance(value := given.get(name), list) else [value]
+                unseen += [name] * any(isinstance(text, str) and not is_plain(text) for text in texts)
             cls._refuse(unseen, PydanticCustomError("control_characters", UNSEEN))
         if isinstance(given, dict) and info.context is not TEXT and not cls.all_text:
             wrong = [name for name, field in cls.model_fields.items() if not _fits(field.annotation, given.get(name))]
@@ -121,8 +124,11 @@ class Input(BaseModel):
         schema = handler(core)
         for field in handler.resolve_ref_schema(schema).get("properties", {}).values():
             for kind in (field, field.get("items", {}), *field.get("anyOf", ())):
-                if kind.get("type") == "string" and not {"enum", "format"} & kind.keys():
-                    _say_plain(kind)
+                own = kind.get("pattern", "")
+                if kind.get("type") == "string" and not {"enum", "format"} & kind.keys() and not own.startswith("^"):
+                    kind["pattern"] = PLAIN
+                    if own:
+                        kind["allOf"] = [{"pattern": own}]
         return schema
 
 
@@ -166,20 +172,6 @@ class Paged(Items[Item], Generic[Item]):
     next: str | None = Field(description="Cursor of the next page; null: this is the last.")
 
 
-def _is_plain(value: Any) -> bool:
-    """Return whether the texts in a field are plain. Nested shapes check their own texts."""
-    texts = value if isinstance(value, list) else [value]  # no field has lists in lists
-    return all(is_plain(text) for text in texts if isinstance(text, str))
-
-
-def _say_plain(schema: dict[str, Any]) -> None:
-    if not schema.get("pattern", "").startswith("^"):
-        other = schema.pop("pattern", None)
-        schema["pattern"] = PLAIN
-        if other is not None:
-            schema["allOf"] = [{"pattern": other}]
-
-
 TEXT = object()
 """The context in which a form's fields are validated."""
 
@@ -206,8 +198,8 @@ def _fits(annotation: Any, value: Any) -> bool:
 
 @cache
 def _kinds(annotation: Any) -> frozenset[type]:
-    """Return the plain types of an annotation, including those inside `Annotated` and unions. Enumerations of text
-    count as text.
+    """Return the plain types of an annotation, including those inside `Annotated` and unions. Enumerations of
+    text count as text.
     """
     if get_origin(annotation) is Annotated:
         return _kinds(get_args(annotation)[0])

@@ -6,16 +6,13 @@ from typing import Annotated, Any, Self
 from fastapi import APIRouter, Query, Response
 from pydantic import ConfigDict, Field, model_validator
 
+from deadheat.api import schemas as base
 from deadheat.api.deps import REFUSED, Asker, Id, Shared, UserName
-from deadheat.api.schemas import base
-from deadheat.api.schemas.base import Input, Items, RowId
-from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
 from deadheat.league.records.seasons import Declared, Forecast, Season, SeasonDetail, Unfinished
 from deadheat.league.season_file import MAX_CHARACTERS
 from deadheat.league.service.course import states
 from deadheat.league.service.course.finals import finals_progress
-from deadheat.league.service.course.states import set_season_state, unfinished
 from deadheat.league.service.evaluations.views import stages_of
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.standings import note_archive
@@ -23,7 +20,6 @@ from deadheat.league.service.seasons import seasons as league_seasons
 from deadheat.league.service.seasons.admission import invite_to_season, invited_to_season, uninvite_from_season
 from deadheat.league.service.seasons.declared import apply_file, preview_file, season_as_file
 from deadheat.league.service.seasons.divisions import change_divisions
-from deadheat.league.service.seasons.seasons import edit_season, season_info, season_progress, seasons
 from deadheat.league.service.views.forecasts import season_forecast
 from deadheat.league.states import SeasonState
 from deadheat.league.terms import MAX_DIVISIONS, DivisionName, DivisionSize, SeasonName, Terms
@@ -31,14 +27,14 @@ from deadheat.league.terms import MAX_DIVISIONS, DivisionName, DivisionSize, Sea
 Bots = Annotated[int, Field(ge=2, le=100_000)]
 
 
-class DivisionRequest(Input):
+class DivisionRequest(base.Input):
     """A part of the field."""
 
     name: DivisionName = Field(examples=["First"])
     size: DivisionSize | None = Field(default=None, description="Maximum number of entries; null: unlimited.")
 
 
-class SeasonRequest(Terms, Input):
+class SeasonRequest(Terms, base.Input):
     """A new season. With `previous_id` it continues that one and copies its settings, divisions and entries."""
 
     model_config = ConfigDict(
@@ -53,7 +49,7 @@ class SeasonRequest(Terms, Input):
 
     name: SeasonName = Field(examples=["Winter 2026"])
     game: str | None = Field(default=None, max_length=64)
-    previous_id: RowId | None = Field(default=None, description="A closed season whose standings are published.")
+    previous_id: base.RowId | None = Field(default=None, description="A closed season whose standings are published.")
     divisions: list[DivisionRequest] = Field(
         default=[], max_length=MAX_DIVISIONS, description="Highest first; empty: a single one of any size."
     )
@@ -65,7 +61,7 @@ class SeasonRequest(Terms, Input):
         return self
 
 
-class SeasonChange(Terms, Input):
+class SeasonChange(Terms, base.Input):
     """Changes to the state, the settings, or both (settings first)."""
 
     name: SeasonName | None = None
@@ -78,13 +74,13 @@ class SeasonChange(Terms, Input):
     force: bool = Field(default=False, description="Close it even if something in it is open.")
 
 
-class ArchiveRequest(Input):
+class ArchiveRequest(base.Input):
     """The hash of a season's archive."""
 
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
 
 
-class SeasonFileRequest(Input):
+class SeasonFileRequest(base.Input):
     """A season's file, as text."""
 
     document: str = Field(max_length=MAX_CHARACTERS, description="TOML (docs/reference/season-file.md).")
@@ -92,7 +88,7 @@ class SeasonFileRequest(Input):
     bots: Bots | None = Field(default=None, description="With `preview`: how many bots the forecast assumes.")
 
 
-class Invited(Items[str]):
+class Invited(base.Items[str]):
     """Authors invited to a season."""
 
 
@@ -109,7 +105,7 @@ def create_season(shared: Shared, asker: Asker, body: SeasonRequest, response: R
     return season
 
 
-class SeasonChoice(base.Query):
+class _SeasonChoice(base.Query):
     """The filter of a list of seasons."""
 
     author: base.Name | None = Field(
@@ -119,20 +115,22 @@ class SeasonChoice(base.Query):
 
 
 @router.get("", responses={404: {}})
-def list_seasons(shared: Shared, chosen: Annotated[SeasonChoice, Query()]) -> base.Items[Season]:
+def list_seasons(shared: Shared, chosen: Annotated[_SeasonChoice, Query()]) -> base.Items[Season]:
     """List all seasons, the newest first."""
-    return base.Items[Season](items=shared.read(seasons, author=chosen.author, with_results=chosen.results))
+    return base.Items[Season](
+        items=shared.read(league_seasons.seasons, author=chosen.author, with_results=chosen.results)
+    )
 
 
 @router.get("/{season_id}", responses={404: {}})
 def get_season(shared: Shared, season_id: Id) -> SeasonDetail:
     """Return a season and its progress."""
     with shared.db.reading() as session:
-        info = season_info(session, season_id)  # this comes first, to raise NotFound for an unknown season
-        left = unfinished(session, season_id)
+        info = league_seasons.season_info(session, season_id)  # first, to raise NotFound for an unknown season
+        left = states.unfinished(session, season_id)
         return SeasonDetail.model_construct(
             **dict(info),
-            progress=season_progress(session, season_id),
+            progress=league_seasons.season_progress(session, season_id),
             unfinished=Unfinished(left.appeals, left.matches, left.rejudged, left.finals),
             waits_for=states.waits_for(session, season_id),
             finals_progress=finals_progress(session, season_id),
@@ -152,9 +150,9 @@ def change_season(shared: Shared, asker: Asker, season_id: Id, body: SeasonChang
         if body.divisions is not None:
             wanted = [(division.name, division.size) for division in body.divisions]
             change_divisions(session, asker, season_id, wanted)
-        season = edit_season(session, asker, season_id, **given)
+        season = league_seasons.edit_season(session, asker, season_id, **given)
         if body.state is not None:
-            season = set_season_state(session, asker, season_id, body.state, force=body.force)
+            season = states.set_season_state(session, asker, season_id, body.state, force=body.force)
     return season
 
 
@@ -182,7 +180,7 @@ TOML = "application/toml"
 A_SEASON: Mapping[str, Any] = {"content": {TOML: {"schema": {"type": "string"}}}}
 
 
-class Reckoned(base.Query):
+class _Reckoned(base.Query):
     """The assumptions of a forecast."""
 
     bots: Bots | None = Field(None, description="How many bots; left out: those that have entered.")
@@ -226,12 +224,12 @@ def _file(text: str, season_id: int) -> Response:
 
 
 @files_router.get("/seasons/{season_id}/forecast", responses={401: {}, 403: {}, 404: {}, 422: {}})
-def get_forecast(shared: Shared, asker: Asker, season_id: Id, chosen: Annotated[Reckoned, Query()]) -> Forecast:
+def get_forecast(shared: Shared, asker: Asker, season_id: Id, chosen: Annotated[_Reckoned, Query()]) -> Forecast:
     """Forecast when the season's evaluations will be done, and whether there are enough machines. Organisers only."""
     return shared.read(season_forecast, asker, season_id, chosen.bots)
 
 
-def declare(shared: Services, asker: Person, body: SeasonFileRequest, season_id: int | None) -> Declared:
+def declare(shared: Shared, asker: Person, body: SeasonFileRequest, season_id: int | None) -> Declared:
     """Preview or apply a file. `season_id` None: create a season."""
     if body.preview:
         return shared.read(preview_file, asker, body.document, season_id, body.bots)

@@ -7,12 +7,11 @@ from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field, TypeAdapter
 
+from deadheat.api import schemas as base
 from deadheat.api.deps import REFUSED, Asker, Id, Shared
 from deadheat.api.edge.caching import answer
-from deadheat.api.schemas import base
-from deadheat.api.schemas.base import Input, Paged, RowId
-from deadheat.api.schemas.contests import SequentialTest
-from deadheat.api.services import Body, Services
+from deadheat.api.routes.contests import SequentialTest
+from deadheat.api.services import Body
 from deadheat.league.pairing.duel import Duel
 from deadheat.league.records.entries import Challenge, Entry, Waiting
 from deadheat.league.records.rankings import Leaderboard
@@ -20,7 +19,6 @@ from deadheat.league.service.duels.gates import MOST_GAMES, TEST
 from deadheat.league.service.rankings.standings import leaderboard, newest_snapshot
 from deadheat.league.service.seasons import entries as league_entries
 from deadheat.league.service.seasons.divisions import assign_division
-from deadheat.league.service.seasons.entries import Gate, entries, entry_info
 from deadheat.league.service.views.forecasts import waiting
 from deadheat.league.service.views.former import challenges
 
@@ -38,45 +36,45 @@ class GateRequest(SequentialTest):
     )
 
 
-class EntryRequest(Input):
+class EntryRequest(base.Input):
     """The version that plays, and the gate that newer ones must pass."""
 
-    version: RowId | None = Field(
+    version: base.RowId | None = Field(
         default=None, description="null: the newest ready version, and later each newer one once it is ready."
     )
     gate: GateRequest | None = Field(default=None, description="null: no gate; left out: no change.")
 
 
-class EntryChange(Input):
+class EntryChange(base.Input):
     """An organiser's change to an entry."""
 
-    division: RowId
+    division: base.RowId
 
 
-class Entries(Paged[Entry]):
+class Entries(base.Paged[Entry]):
     """Entries in order of bots; `next` continues the list."""
 
 
 router = APIRouter(prefix="/v1/seasons/{season_id}/entries", tags=["entries"])
 
 
-class EntryPage(base.Page):
+class _EntryPage(base.Page):
     """The filter of a list of entries, which are small."""
 
     most = base.MOST_LISTED
     limit: base.Limit = 100
 
 
-class Waits(base.Query):
+class _Waits(base.Query):
     """The bot whose wait is asked for."""
 
     version: base.RowId | None = None
 
 
 @router.get("", responses={404: {}})
-def list_entries(shared: Shared, season_id: Id, page: Annotated[EntryPage, Query()]) -> Entries:
+def list_entries(shared: Shared, season_id: Id, page: Annotated[_EntryPage, Query()]) -> Entries:
     """List the entries of a season."""
-    items = shared.read(entries, season_id, page.before or 0, page.size)
+    items = shared.read(league_entries.entries, season_id, page.before or 0, page.size)
     return Entries(items=items, next=page.next(items, lambda entry: entry.bot_id))
 
 
@@ -95,7 +93,7 @@ def change_entry(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: 
     """Move an entry to another division, unless the season is frozen. Organisers only."""
     with shared.db.transaction() as session:
         assign_division(session, asker, season_id, bot_id, body.division)
-        return entry_info(session, season_id, bot_id)
+        return league_entries.entry_info(session, season_id, bot_id)
 
 
 @router.get("/{bot_id}/challenges", responses={401: {}, 404: {}})
@@ -107,12 +105,12 @@ def list_challenges(shared: Shared, asker: Asker, season_id: Id, bot_id: Id) -> 
 
 
 @router.get("/{bot_id}/waiting", responses={404: {}})
-def get_waiting(shared: Shared, season_id: Id, bot_id: Id, page: Annotated[Waits, Query()]) -> Waiting:
+def get_waiting(shared: Shared, season_id: Id, bot_id: Id, page: Annotated[_Waits, Query()]) -> Waiting:
     """Say how long a bot, or one version of it, waits for its next result: its place in the queue, and an estimate."""
     return shared.read(waiting, season_id, bot_id, page.version)
 
 
-def _gate(body: EntryRequest | None) -> Gate:
+def _gate(body: EntryRequest | None) -> league_entries.Gate:
     if body is None or "gate" not in body.model_fields_set:
         return "keep"
     gate = body.gate
@@ -135,7 +133,7 @@ async def get_leaderboard(shared: Shared, season_id: Id, request: Request) -> Re
     return answer(request, body)
 
 
-def _body(shared: Services, season_id: int) -> Body:
+def _body(shared: Shared, season_id: int) -> Body:
     key = ("leaderboard", season_id)
     with shared.db.reading() as session:
         kept = shared.bodies.current(key, newest_snapshot(session, season_id))

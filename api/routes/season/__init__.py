@@ -1,1 +1,0 @@
-"""A season: its settings, its entries, its tournaments beside the ladder, and its standings."""

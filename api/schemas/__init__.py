@@ -1,1 +1,0 @@
-"""HTTP's own shapes: requests (in which unknown fields are errors), and lists of records."""
