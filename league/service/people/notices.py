@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
-from sqlalchemy import bindparam, union_all
+from sqlalchemy import Integer, bindparam, union_all
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, delete, func, insert, select
 
@@ -438,8 +438,11 @@ def take_down(session: Session, organiser: Person, announcement_id: int) -> None
 
 def announcements(session: Session, season_id: int | None = None, limit: int = MAX_SHOWN) -> list[AnnouncementInfo]:
     """Return the announcements about one season and about the whole league, or all, the newest first."""
-    named = select(Announcement, Season.name).join(Season, col(Season.id) == Announcement.season_id, isouter=True)
-    if season_id is not None:
-        named = named.where((col(Announcement.season_id) == season_id) | col(Announcement.season_id).is_(None))
-    rows = session.exec(newest_first(named, Announcement.id, None, limit))
+    statement = NEWEST if season_id is None else ABOUT
+    rows = session.exec(statement, params={"season": season_id, "most": limit})
     return [from_row(AnnouncementInfo, row, season=season) for row, season in rows]
+
+
+NAMED = select(Announcement, Season.name).join(Season, col(Season.id) == Announcement.season_id, isouter=True)
+NEWEST = NAMED.order_by(col(Announcement.id).desc()).limit(bindparam("most", type_=Integer))
+ABOUT = NEWEST.where((col(Announcement.season_id) == bindparam("season")) | col(Announcement.season_id).is_(None))

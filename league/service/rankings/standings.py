@@ -120,14 +120,18 @@ def seasons_to_refit(session: Session, *, ended: bool = False) -> list[int]:
     so it is not ranked again within `REFIT_SECONDS`. `ended`: only seasons in which nothing more is played.
     """
     before = now(session) - timedelta(seconds=REFIT_SECONDS)
-    newest = select(func.max(RatingSnapshot.created_at)).where(RatingSnapshot.season_id == Season.id).scalar_subquery()
-    played = exists().where(col(Series.season_id) == Season.id, col(Series.state).in_(UNFINISHED))
-    grown = select(Season.id, newest, played).where(col(Season.log_serial) != col(Season.rated_serial))
     return [
         season_id
-        for season_id, created_at, goes_on in session.exec(grown.where(col(Season.id).not_in(PUBLISHED)))
+        for season_id, created_at, goes_on in session.exec(GROWN)
         if not goes_on or (not ended and (created_at is None or created_at <= before))
     ]
+
+
+_NEWEST = select(func.max(RatingSnapshot.created_at)).where(RatingSnapshot.season_id == Season.id).scalar_subquery()
+_PLAYED = exists().where(col(Series.season_id) == Season.id, col(Series.state).in_(UNFINISHED))
+GROWN = select(Season.id, _NEWEST, _PLAYED).where(
+    col(Season.log_serial) != col(Season.rated_serial), col(Season.id).not_in(PUBLISHED)
+)
 
 
 def refit(session: Session, season_id: int) -> bool:
@@ -168,7 +172,10 @@ def refit(session: Session, season_id: int) -> bool:
 
 def order_is_settled(session: Session, season_id: int) -> bool:
     """Say whether further games are unlikely to change a season's order (`league.pairing.finals`)."""
-    return session.exec(select(Season.settled_until).where(Season.id == season_id)).one() is not None
+    return session.exec(SETTLED_UNTIL, params={"season": season_id}).one() is not None
+
+
+SETTLED_UNTIL = select(Season.settled_until).where(col(Season.id) == bindparam("season"))
 
 
 _UPLOADS = (
@@ -361,7 +368,7 @@ MOST_SEASONS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class _Honesty:
+class Honesty:
     """The figures of one season. `totals`: see `league.service.rankings.ranking`; empty, like the rest, before the
     first ranking.
 
@@ -387,7 +394,7 @@ def totals_of(session: Session, snapshot_id: int) -> dict[str, Any]:
     return counts
 
 
-def honesty(session: Session, totals: Callable[[Session, int], dict[str, Any]] = totals_of) -> list[_Honesty]:
+def honesty(session: Session, totals: Callable[[Session, int], dict[str, Any]] = totals_of) -> list[Honesty]:
     """Return the figures of seasons, the newest first."""
     seasons = session.exec(select(Season).order_by(col(Season.id).desc()).limit(MOST_SEASONS)).all()
     of_these = col(RatingSnapshot.season_id).in_([season.id for season in seasons])
@@ -402,7 +409,7 @@ def honesty(session: Session, totals: Callable[[Session, int], dict[str, Any]] =
     on_hold = dict(session.exec(waiting).all())
     return [
         from_row(
-            _Honesty,
+            Honesty,
             season,
             season_id=season.id,
             held=on_hold.get(season.id, 0),
