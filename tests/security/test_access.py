@@ -108,11 +108,13 @@ def path(league: PlantedLeague, line: Line) -> str:
     return re.sub(r"\{(\w+)\}", value, line.route) + line.query
 
 
-AS_STORED = re.compile(r'^(The service failed at attempt|it was played under version|\["It could not be checked)')
+AS_STORED = re.compile(
+    r'^(The service failed at attempt|the record of seat|it was played under version|\["It could not be checked)'
+)
 """Sentences that the league stored, which are English for everybody."""
 
-ENGLISH = re.compile(r"^/(docs/\{folder|style$|v1/)")
-"""The guides, the developers' page of styles, and what programs read."""
+ENGLISH = re.compile(r"^/(docs/(\{folder|api$)|style$|v1/)")
+"""The guides, the API's reference, the developers' page of styles, and what programs read."""
 
 RECORDS = {"/audit", "/operator"}
 """Pages that show stored words as they are: the audit log's data, and the names of queues."""

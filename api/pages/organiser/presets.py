@@ -83,17 +83,16 @@ class Answers(BaseModel):
 def weekend(now: datetime) -> dict[str, str]:
     """Return answers: the next weekend's hours, in any time zone; on a Saturday, those in a week."""
     saturday = now.replace(hour=10, minute=0, second=0) + DAY * (7 - (now.weekday() + 2) % 7)
-    dates = {"opens_at": saturday, "closes_at": saturday + timedelta(hours=32)}
-    return {name: f"{at:%Y-%m-%dT%H:%M}" for name, at in dates.items()}
+    return {"opens_at": f"{saturday:%Y-%m-%dT%H:%M}", "closes_at": f"{saturday + timedelta(hours=32):%Y-%m-%dT%H:%M}"}
 
 
 def preset_file(answers: Answers) -> str:
     """Return the file of a new season: complete, commented, and valid if there is such a game. Raises BadSetting."""
     when = answers.when(7 * DAY if answers.kind == "class" else DAY / 24)  # a week has two evaluations
-    possible = GAMES[answers.game].seats if answers.game in GAMES else range(2, 3)
-    seats = min(possible, key=lambda count: abs(count - SEATS))
-    often = (when.closes_at - when.opens_at) / 12
-    every = next((minutes for minutes in EVERY_MINUTES if timedelta(minutes=minutes) >= often), EVERY_MINUTES[-1])
+    known = GAMES.get(answers.game)
+    seats = min(known.seats, key=lambda count: abs(count - SEATS)) if known else 2
+    often = (when.closes_at - when.opens_at) / timedelta(minutes=12)  # twelve evaluations, in minutes
+    every = next((minutes for minutes in EVERY_MINUTES if minutes >= often), EVERY_MINUTES[-1])
     after = {"first_at": timedelta(minutes=every), "third_day": 2 * DAY, "sixth_day": 5 * DAY}
     dates = when.dates | {name: when.opens_at + time for name, time in after.items()}
     values: dict[str, object] = {"seats": seats, "every": every, "series": 5 * seats, "last": 25 * seats}
@@ -120,5 +119,5 @@ def continued_file(answers: Answers, previous_id: int, previous: str) -> str:
 
 def _moved(line: DeclaredEvaluation, by: timedelta, until: datetime) -> DeclaredEvaluation:
     first = None if line.first_at is None else line.first_at + by
-    at = [time + by for time in line.at]
-    return line.model_copy(update={"at": at, "first_at": first, "last_at": first and max(first, until)})
+    span = {"first_at": first, "last_at": first and max(first, until)}
+    return line.model_copy(update={"at": [at + by for at in line.at], **span})
