@@ -156,8 +156,10 @@ MARGIN = timedelta(minutes=2)
 
 def seasons_going_on(session: Session) -> dict[int, str]:
     """Return all seasons that are not closed, with their games, the oldest first."""
-    going_on = select(Season.id, Season.game).where(col(Season.state).in_(GOING_ON))
-    return dict(session.exec(going_on.order_by(col(Season.id))).all())
+    return dict(session.exec(ALL_GOING_ON).all())
+
+
+ALL_GOING_ON = select(Season.id, Season.game).where(col(Season.state).in_(GOING_ON)).order_by(col(Season.id))
 
 
 def go_on(session: Session, season_id: int) -> list[int]:

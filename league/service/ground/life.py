@@ -29,7 +29,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Update, bindparam
 from sqlmodel import Session, col, func, select, update
-from sqlmodel.sql.expression import SelectOfScalar
+from sqlmodel.sql.expression import Select, SelectOfScalar
 
 from deadheat.league.causes import Cause
 from deadheat.league.database import now, settings_of
@@ -44,7 +44,7 @@ from deadheat.league.service.ground.steps import (
     updating,
 )
 from deadheat.league.states import allowed
-from deadheat.league.tables import Attempt, JobRow
+from deadheat.league.tables import Attempt, JobRow, UtcDateTime
 
 Job = TypeVar("Job")
 
@@ -134,21 +134,17 @@ class Life:
 
     def expired(self, session: Session) -> list[tuple[int, int, str | None]]:
         """Return the id, attempt and worker of rows with an expired lease, as many as one sweep takes."""
-        leased = select(self.table.id, self.table.attempt, self.table.worker).where(col(self.table.state) == self.held)
-        leased = leased.where(col(self.table.lease_until) < now(session)).order_by(col(self.table.lease_until))
-        return list(session.exec(leased.limit(SWEEP_LIMIT)))
+        return list(session.exec(_expired(self), params={"at": now(session)}))
 
     def due(self, session: Session) -> list[int]:
         """Return the rows to be enqueued now, as many as one sweep takes. Each is due again after a while."""
         at, settings = now(session), settings_of(session)
-        nudge_at = col(self.table.nudge_at)
-        waiting = select(self.table.id).where(col(self.table.state) == self.waiting, nudge_at <= at)
-        ids = list(session.exec(waiting.order_by(nudge_at).limit(SWEEP_LIMIT)))
+        ids = list(session.exec(_due(self), params={"at": at}))
         if ids:
             # This may also change a row that was claimed just now: giving it back sets the date again. (With a
             # condition on the state, SQLite reads all waiting rows instead of these.)
             again = at + timedelta(seconds=settings.requeue_seconds)
-            session.connection().execute(update(self.table).where(col(self.table.id).in_(ids)).values(nudge_at=again))
+            session.connection().execute(_again(self), {"ids": ids, "again": again})
         return ids
 
     def claim_next(
@@ -174,7 +170,30 @@ class Life:
         return None
 
 
-@cache  # building it takes longer than executing it
+# Frequent statements are built once for each kind: building one takes longer than executing it.
+
+
+@cache
+def _expired(life: Life) -> Select[int, int, Any]:  # the worker: str or None
+    table, at = life.table, bindparam("at", type_=UtcDateTime)
+    leased = select(table.id, table.attempt, table.worker).where(col(table.state) == life.held)
+    return leased.where(col(table.lease_until) < at).order_by(col(table.lease_until)).limit(SWEEP_LIMIT)
+
+
+@cache
+def _due(life: Life) -> SelectOfScalar[int]:
+    table, at = life.table, bindparam("at", type_=UtcDateTime)
+    waiting = select(table.id).where(col(table.state) == life.waiting, col(table.nudge_at) <= at)
+    return waiting.order_by(col(table.nudge_at)).limit(SWEEP_LIMIT)
+
+
+@cache
+def _again(life: Life) -> Update:
+    these = col(life.table.id).in_(bindparam("ids", expanding=True))
+    return update(life.table).where(these).values(nudge_at=bindparam("again", type_=UtcDateTime))
+
+
+@cache
 def _tried_before(life: Life) -> SelectOfScalar[int]:
     table = life.table
     waiting = select(table.id).where(col(table.id) == bindparam("id"), col(table.state) == life.waiting)

@@ -159,7 +159,12 @@ def insert_rows(session: Session, table: type[SQLModel], rows: Sequence[Mapping[
     if rows and _takes_rows(session):
         session.connection().execute(_inserting(table, (*rows[0],)), {GIVEN: _as_text(rows)})
     elif rows:
-        session.connection().execute(insert(table), rows)
+        session.connection().execute(_insert(table), rows)
+
+
+@cache
+def _insert(table: type[SQLModel]) -> Insert:
+    return insert(table)
 
 
 def insert_new(session: Session, table: type[SQLModel], rows: Sequence[Mapping[str, Any]]) -> list[Any]:
@@ -167,9 +172,13 @@ def insert_new(session: Session, table: type[SQLModel], rows: Sequence[Mapping[s
     if not rows:
         return []
     session.flush()
-    inserted = DIALECTS[session.get_bind().dialect.name](table).on_conflict_do_nothing()
-    statement = inserted.returning(*table.__table__.primary_key)  # type: ignore[attr-defined]
+    statement = _insert_or_leave(table, session.get_bind().dialect.name)
     return list(session.connection().execute(statement, rows).scalars())
+
+
+@cache
+def _insert_or_leave(table: type[SQLModel], dialect: str) -> Insert:
+    return DIALECTS[dialect](table).on_conflict_do_nothing().returning(*table.__table__.primary_key)  # type: ignore[attr-defined,no-any-return]
 
 
 def insert_or_add(
@@ -192,6 +201,7 @@ def insert_or_add(
     return result.mappings().all() if kept else []
 
 
+@cache
 def _insert_or_add(table: type[SQLModel], dialect: str, key: Any, counts: Any, largest: Any, kept: Any) -> Insert:
     inserted, more = DIALECTS[dialect](table), dict[str, Any]()
     for name in counts:

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Collection
 from datetime import datetime, timedelta
 
+from sqlalchemy import bindparam
 from sqlmodel import Session, col, select
 
 from deadheat.engine.core import Fault
@@ -161,7 +162,10 @@ def reinstate(session: Session, organiser: Person, season_id: int, bot_id: int, 
 
 def absent_entries(session: Session, season_id: int) -> dict[int, AbsentEntry]:
     """Return the bots that are out of a season, with the reasons."""
-    return {row.bot_id: row for row in session.exec(select(AbsentEntry).where(AbsentEntry.season_id == season_id))}
+    return {row.bot_id: row for row in session.exec(OUT, params={"season": season_id})}
+
+
+OUT = select(AbsentEntry).where(AbsentEntry.season_id == bindparam("season"))
 
 
 def by_author(absent: AbsentEntry) -> bool:

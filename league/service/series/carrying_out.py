@@ -208,8 +208,7 @@ def _note_failure(
     at: datetime,
 ) -> None:
     """Add a series that failed as a whole to the ledger. Its matches get new dice, or are held if it is abandoned."""
-    of_series = select(Series.season_id, Series.started_at).where(Series.id == series_id)
-    season_id, started_at = session.exec(of_series).one()
+    season_id, started_at = session.exec(STARTED, params={"series_id": series_id}).one()
     about = {"season_id": season_id, "series_id": series_id, "started_at": started_at}
     note(session, attempt, failure, at, worker=worker, **about)
     next_seed(session, 1, series_id=series_id, state=MatchState.SCHEDULED)
@@ -220,6 +219,9 @@ def _note_failure(
         left = select(Match.id).where(Match.series_id == series_id, Match.state == MatchState.SCHEDULED)
         _hold(session, session.exec(left).all())
         touch_log(session, season_id)
+
+
+STARTED = select(Series.season_id, Series.started_at).where(col(Series.id) == bindparam("series_id"))
 
 
 def _must_be_seen(session: Session, outcome: MatchOutcome) -> bool:

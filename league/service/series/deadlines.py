@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from sqlalchemy import bindparam
 from sqlmodel import Session, col, delete, func, select
 
 from deadheat.engine.core import Fault
@@ -20,7 +21,7 @@ from deadheat.league.jobs import MatchOutcome
 from deadheat.league.service.ground.lookups import machine_numbers
 from deadheat.league.service.ground.steps import insert_or_add, set_by_key, storable_word
 from deadheat.league.states import Span
-from deadheat.league.tables import Attempt, DeadlineCount, Match, Participant
+from deadheat.league.tables import Attempt, DeadlineCount, Match, Participant, UtcDateTime
 from deadheat.league.time_buckets import stored_sum
 
 ALWAYS = datetime(1970, 1, 1, tzinfo=UTC)
@@ -87,8 +88,12 @@ def rule_on_deadlines(session: Session, match: Match, *, void: bool) -> None:
 
 def forget_minutes(session: Session, at: datetime) -> None:
     """Remove the counts of minutes that no page reads any more."""
-    minutes = delete(DeadlineCount).where(col(DeadlineCount.span) == Span.MINUTE)
-    session.exec(minutes.where(col(DeadlineCount.begins_at) < at - MINUTES_KEPT))
+    session.connection().execute(FORGOTTEN, {"oldest": at - MINUTES_KEPT})
+
+
+FORGOTTEN = delete(DeadlineCount).where(
+    col(DeadlineCount.span) == Span.MINUTE, col(DeadlineCount.begins_at) < bindparam("oldest", type_=UtcDateTime)
+)
 
 
 def _keys(

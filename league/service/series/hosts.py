@@ -25,7 +25,9 @@ from sqlalchemy import ColumnElement, Select, and_, bindparam
 from sqlalchemy import select as columns
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, delete, exists, func, or_, select
+from sqlmodel.sql import expression
 
+from deadheat.engine.games.folder import Identity
 from deadheat.league.causes import Cause, Trait
 from deadheat.league.database import now, settings_of
 from deadheat.league.jobs import Host
@@ -64,6 +66,8 @@ AVOID_SECONDS = 600
 HERE = and_(col(WorkerHost.name) == bindparam("host_name"), col(WorkerHost.boot) == bindparam("host_boot"))
 ALIVE = col(WorkerHost.last_seen_at) >= bindparam("alive_at", type_=UtcDateTime)
 """Conditions of statements that are built once; `told_of` returns their parameters."""
+
+LIVE = select(WorkerHost.name).where(ALIVE)
 
 IN_INCIDENT = and_(col(WorkerHost.incident_at).is_not(None), col(WorkerHost.incident_ended_at).is_(None))
 
@@ -149,9 +153,11 @@ def host_seen(
 
 def due_check(session: Session, host: Host) -> Fitness | None:
     """Return the fitness of a machine that is due for a check, or None if it is not due."""
-    due = select(WorkerHost.fitness).where(HERE, col(WorkerHost.check_due_at) <= now(session))
-    fitness = session.exec(due, params=told_of(session, host)).first()
+    fitness = session.exec(DUE, params={**told_of(session, host), "at": now(session)}).first()
     return None if fitness is None else Fitness(fitness)
+
+
+DUE = select(WorkerHost.fitness).where(HERE, col(WorkerHost.check_due_at) <= bindparam("at", type_=UtcDateTime))
 
 
 def record_check(
@@ -257,7 +263,7 @@ def others_judge(session: Session, name: str) -> bool:
 
 
 def live_machines(session: Session) -> list[str]:
-    return list(session.exec(select(WorkerHost.name).where(ALIVE), params=told_of(session, NO_HOST)))
+    return list(session.exec(LIVE, params=told_of(session, NO_HOST)))
 
 
 def judging_slots(session: Session) -> int:
@@ -281,9 +287,11 @@ def _others(judge_unfit: bool) -> ColumnElement[bool]:
 
 def unfit_reasons(session: Session, host: Host) -> tuple[str, ...]:
     """Return the reasons why a machine should not judge, for operators and the ledger; none if it is fit."""
-    known = select(WorkerHost.fitness, WorkerHost.reasons).where(HERE)
-    row = session.exec(known, params=told_of(session, host)).first()
+    row = session.exec(FITNESS, params=told_of(session, host)).first()
     return why_unfit(*(row or (None, ())))
+
+
+FITNESS = select(WorkerHost.fitness, WorkerHost.reasons).where(HERE)
 
 
 def why_unfit(fitness: Fitness | None, reasons: Sequence[str]) -> tuple[str, ...]:
@@ -300,9 +308,7 @@ def turn_away(session: Session, life: Life, row_id: int, host: Host) -> bool:
     next check that passes enqueues the job again. A fit machine that lacks a game of the league may be unable to play
     it, so the job is enqueued again in a moment.
     """
-    judge_unfit = settings_of(session).judge_unfit
-    lacks_games = exists().where(col(LeagueGame.name).not_in(same_as(games_here())))
-    who = select(may_judge(judge_unfit), exists().where(able(judge_unfit)), lacks_games)
+    who = _who_judges(settings_of(session).judge_unfit, games_here())
     is_able, any_able, lacking = session.exec(who, params=told_of(session, host)).one()
     waits = (col(life.table.id) == row_id, col(life.table.state) == life.waiting)
     if is_able and lacking:
@@ -312,6 +318,13 @@ def turn_away(session: Session, life: Life, row_id: int, host: Host) -> bool:
         return False
     again = now(session) + timedelta(seconds=settings_of(session).requeue_seconds)
     return set_values(session, life.table, *waits, nudge_at=again) == 1
+
+
+@cache
+def _who_judges(judge_unfit: bool, games: tuple[Identity, ...]) -> expression.Select[bool, bool, bool]:
+    """Return the statement for whether this machine may judge, any machine may, and the league has other games."""
+    lacks_games = exists().where(col(LeagueGame.name).not_in(same_as(games)))
+    return select(may_judge(judge_unfit), exists().where(able(judge_unfit)), lacks_games)
 
 
 def found_unfit(

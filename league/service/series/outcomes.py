@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Row, bindparam, text
+from sqlalchemy import Row, Update, bindparam, text
 from sqlalchemy import select as columns
 from sqlmodel import Session, SQLModel, col, exists, func, select
 
@@ -102,8 +102,14 @@ def rules_played(session: Session, season_ids: Sequence[int]) -> list[SeasonRule
     """Return the versions of the rules under which these seasons were played, by season and version. They come from the
     transcripts: today's code says nothing about the rules of last year's season.
     """
-    played = select(SeasonRules).where(col(SeasonRules.season_id).in_(season_ids))
-    return list(session.exec(played.order_by(col(SeasonRules.season_id), col(SeasonRules.rules_version))))
+    return list(session.exec(PLAYED, params={"seasons": season_ids}))
+
+
+PLAYED = (
+    select(SeasonRules)
+    .where(col(SeasonRules.season_id).in_(bindparam("seasons", expanding=True)))
+    .order_by(col(SeasonRules.season_id), col(SeasonRules.rules_version))
+)
 
 
 def _write_results(
@@ -215,8 +221,12 @@ def next_seed(session: Session, steps: int, **which: object) -> None:
     """Give tried matches a later seed of their lists, so that nothing learnt from the attempt helps (ruling C-16).
     `which`: the values of columns that these matches have.
     """
-    later = updating(Match, *which).values(attempt=Match.attempt + bindparam("steps"))
-    update_rows(session, later, which, steps=steps)
+    update_rows(session, _later(*which), which, steps=steps)
+
+
+@cache
+def _later(*which: str) -> Update:
+    return updating(Match, *which).values(attempt=Match.attempt + bindparam("steps"))
 
 
 def _instant(unix_ns: int) -> datetime:

@@ -10,6 +10,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
+from sqlalchemy import bindparam
 from sqlmodel import Session, col, select
 
 from deadheat.league.jobs import Latency, MatchOutcome, SeriesJob
@@ -93,14 +94,16 @@ def command_times(session: Session, season_id: int, version_ids: Iterable[int]) 
 def latency_by_version(session: Session, season_id: int) -> dict[str, dict[str, Any]]:
     """Return `p99` and `bars` of each version over all commands, as shares of the limit, for the leaderboard."""
     parts: dict[int, list[Counts]] = {}
-    in_season = select(ResponseTimes.version_id, ResponseTimes.counts).where(ResponseTimes.season_id == season_id)
-    for version_id, counts in session.exec(in_season):
+    for version_id, counts in session.exec(IN_SEASON, params={"season": season_id}):
         parts.setdefault(version_id, []).append(_counts(counts))
     return {
         str(version_id): {"p99": percentile(total, 0.99), "bars": bars(total)}
         for version_id, total in ((version_id, added(some)) for version_id, some in parts.items())
         if total
     }
+
+
+IN_SEASON = select(ResponseTimes.version_id, ResponseTimes.counts).where(ResponseTimes.season_id == bindparam("season"))
 
 
 def _counts(stored: Mapping[str, int]) -> Counts:

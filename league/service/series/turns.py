@@ -30,6 +30,7 @@ from sqlalchemy import (
     Integer,
     Row,
     Select,
+    Update,
     bindparam,
     exists,
     func,
@@ -129,9 +130,13 @@ def turn_away_series(session: Session, series_id: int, host: Host) -> bool:
     settings = settings_of(session)
     waits = {"id": series_id, "state": JobState.QUEUED}
     again = now(session) + timedelta(seconds=settings.retry_seconds)
-    unwelcome = updating(Series, *waits).where(~welcome(settings.judge_unfit))
-    update_rows(session, unwelcome, waits, nudge_at=again, **told_of(session, host))
+    update_rows(session, _unwelcome(settings.judge_unfit), waits, nudge_at=again, **told_of(session, host))
     return turn_away(session, SERIES, series_id, host)
+
+
+@cache
+def _unwelcome(judge_unfit: bool) -> Update:
+    return updating(Series, "id", "state").where(~welcome(judge_unfit))
 
 
 def _next_in_turn(session: Session, starts: dict[int, int]) -> int | None:
