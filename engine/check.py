@@ -248,8 +248,18 @@ def _numbers_changed(word: str, chance: random.Random) -> str:
 def _put(game: Game, honest: Match, place: Place, line: str) -> bool:
     """Repeat the match up to the place, reply with the line there, and continue honestly while the replies fit."""
     where = f"the reply {line[:80]!r} of seat {place[1]} at exchange {place[0]}"
+
+    def answer(number: int, step: Step) -> Replies:
+        if number < place[0]:
+            return honest.replies[number]
+        if number == place[0]:
+            return {**honest.replies[number], place[1]: Reply(line, 0)}
+        if any(message.limit_ns is not None for message in step.messages):
+            raise Enough  # the replies of the honest match might not fit
+        return {}
+
     try:
-        match = play_match(game, honest.seats, honest.seed, _Instead(honest, place, line))
+        match = play_match(game, honest.seats, honest.seed, answer)
     except NotConforming as wrong:
         raise NotConforming(f"after {where}: {wrong}") from wrong
     if match.result is None:
@@ -260,22 +270,3 @@ def _put(game: Game, honest: Match, place: Place, line: str) -> bool:
     check_result(match, dict.fromkeys(faults))
     check_replay(game, match)
     return bool(faults)
-
-
-class _Instead:
-    """Gives the replies of an honest match up to the replaced one; later ones might not fit."""
-
-    def __init__(self, honest: Match, place: Place, line: str) -> None:
-        self.honest = honest
-        self.place = place
-        self.line = line
-
-    def __call__(self, number: int, step: Step) -> Mapping[Seat, Reply]:
-        at, seat = self.place
-        if number < at:
-            return self.honest.replies[number]
-        if number == at:
-            return {**self.honest.replies[number], seat: Reply(self.line, 0)}
-        if any(message.limit_ns is not None for message in step.messages):
-            raise Enough
-        return {}

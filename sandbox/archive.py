@@ -1,9 +1,9 @@
 """Untrusted archives: inspected before they are kept, and unpacked safely.
 
-Authors send zips, and builds of their code produce tars; both are untrusted, under the same rules. An entry is a
-regular file or a directory, has a plain relative path of printable text, and appears once. Anything else is refused,
-not repaired, so exactly the inspected content is unpacked. Because no link is ever created and every file is newly
-created, nothing can be written outside the directory.
+Authors send zips, and builds of their code produce tars; both are untrusted, under the same rules. An entry
+is a regular file or a directory, has a plain relative path of printable text, and appears once. Anything else
+is refused, not repaired, so exactly the inspected content is unpacked. Because no link is ever created and
+every file is newly created, nothing can be written outside the directory.
 
 Sizes are bounded three times: the sizes declared in the archive's directory, the ratio to the size sent, and the bytes
 actually unpacked. No two entries may share bytes; otherwise bytes sent once could be unpacked a thousand times (D.
@@ -73,8 +73,8 @@ class Bounds:
 
 
 def inspect_zip(file: BinaryIO, bounds: Bounds) -> tuple[tuple[str, ...], str | None]:
-    """Check everything, and unpack each entry once without storing it. Return the files' names, and the text of the
-    manifest, if there is one. Raises BadArchive: the first mistake found.
+    """Check everything, and unpack each entry once without storing it. Return the files' names, and the text
+    of the manifest, if there is one. Raises BadArchive: the first mistake found.
     """
     with _opened(file, bounds) as archive:
         entries = _checked_entries(archive, bounds)

@@ -1,18 +1,18 @@
 """Builds one uploaded version and tries it: claim, make, try, finish. `workers.play` has the same steps.
 
-A version qualifies by finishing a match against the house bot without a fault, in the same boxes and under the same
-limits as any rated match: one at the game's smallest table and, if there are larger ones, one at the largest. Its
-author sees its faults with the lines around them and can download the match's transcript. Our own failure puts the
-version back in the queue, however often, and never breaks it. Nor does a time-out on a machine known to be unfit
-(`league.service.series.hosts`).
+A version qualifies by finishing a match against the house bot without a fault, in the same boxes and under
+the same limits as any rated match: one at the game's smallest table and, if there are larger ones, one at the
+largest. Its author sees its faults with the lines around them and can download the match's transcript. Our
+own failure puts the version back in the queue, however often, and never breaks it. Nor does a time-out on a
+machine known to be unfit (`league.service.series.hosts`).
 
 The author can read the log while it grows. It is kept whole here and written to the version's row when the build prints
 something, and between the exchanges of a trial match, when no bot's clock runs. The tools' output is not appended but
 replaced each time (`sandbox.build`), because only the beginning and the end of long output are kept.
 
-What cannot be compiled is refused in seconds, however long the series are that are being played: a compiler begins
-beside them (`Slots.share`), where it has less weight than any bot (`sandbox.cgroup`). If that took too long, the
-next attempt has a slot to itself. The trial match always has.
+What cannot be compiled is refused in seconds, however long the series are that are being played: a compiler
+begins beside them (`Slots.share`), where it has less weight than any bot (`sandbox.cgroup`). If that took too
+long, the next attempt has a slot to itself. The trial match always has.
 """
 
 import logging
@@ -57,8 +57,8 @@ from deadheat.workers.outcomes import fault_records
 log = logging.getLogger(__name__)
 
 HOUSE_BOT = "random"
-"""The opponent of every trial match; each game has one (`bots/random` in its folder), written in Python. Sooner or
-later it tries every command of the game; a better bot would keep to a few."""
+"""The opponent of every trial match; each game has one (`bots/random` in its folder), written in Python.
+Sooner or later it tries every command of the game; a better bot would keep to a few."""
 
 TRIAL_ATTEMPTS = 3
 WRITE_SECONDS = 1.0  # at least, between two writes of a log
@@ -179,8 +179,8 @@ def _try_out(
     build_log: BuildLog,
     between: Callable[[], None],
 ) -> tuple[str, Played]:
-    """Return why the version is not fit to play ("" if it is), and its last trial match. House bots have all other
-    seats.
+    """Return why the version is not fit to play ("" if it is), and its last trial match. House bots have all
+    other seats.
     """
     candidate = Program(directory, recipe.run, f"version {job.version_id}")
     house = Program(bots_of(job.game) / HOUSE_BOT, LANGUAGES["python"].run, f"house:{HOUSE_BOT}")

@@ -34,8 +34,8 @@ AWAY = (OperationalError, InternalError, InterfaceError)
 """The driver's errors if the database cannot be reached, is shutting down or accepts no changes."""
 
 INSIST_SECONDS = 120
-"""How long a worker keeps its report for an unavailable database. After that, the work is done again. Nobody can have
-received the report before, because that also takes the database."""
+"""How long a worker keeps its report for an unavailable database. After that, the work is done again. Nobody
+can have received the report before, because that also takes the database."""
 
 RETRY_SECONDS = 1.0
 """The pause between two attempts to reach an unavailable database."""
@@ -93,9 +93,9 @@ def turned_away(context: Context, what: str, turn: Callable[[Session], bool]) ->
 
 
 def insist(context: Context, act: Callable[[Session], Told]) -> Told:
-    """Run `act` in a transaction, and retry for a while if the database is unavailable. This is harmless if only the
-    answer to a commit was lost, because each report names our attempt. Raises WrongSchema if the league was upgraded
-    meanwhile: the lease runs out, and the new version does the work again.
+    """Run `act` in a transaction, and retry for a while if the database is unavailable. This is harmless if
+    only the answer to a commit was lost, because each report names our attempt. Raises WrongSchema if the
+    league was upgraded meanwhile: the lease runs out, and the new version does the work again.
     """
     give_up_at = time.monotonic() + INSIST_SECONDS
     while True:

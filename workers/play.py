@@ -51,8 +51,8 @@ class Run:
 
 
 def play_series(context: Context, series_id: int) -> int | None:
-    """Carry out the next series, on receipt of a message about this one. Return its id, or the message's id if nothing
-    was left to do; None if work is left for another machine only.
+    """Carry out the next series, on receipt of a message about this one. Return its id, or the message's id
+    if nothing was left to do; None if work is left for another machine only.
 
     Garbage is collected only after the series, because its objects are needed until its end.
     """
@@ -173,8 +173,8 @@ def play_match(
 def store(
     context: Context, runs: Sequence[Run], heartbeat: Callable[[], None], hand_in: Callable[[MatchOutcome], None]
 ) -> None:
-    """Write the transcripts, and pass each match's outcome to `hand_in`. A void match comes first, because it has
-    nothing to write.
+    """Write the transcripts, and pass each match's outcome to `hand_in`. A void match comes first, because it
+    has nothing to write.
     """
     for item in sorted(runs, key=lambda item: item.played is not None):
         heartbeat()

@@ -8,7 +8,7 @@ from sqlmodel import Session
 
 from deadheat.api.deps import Number, Shared
 from deadheat.api.edge import sessions
-from deadheat.api.edge.middleware import COOKIE, KEPT_SECONDS
+from deadheat.api.edge.middleware import LANGUAGE_COOKIE, LANGUAGE_SECONDS
 from deadheat.api.pages.forms import Present, came_from, onward
 from deadheat.api.pages.match import worth_watching
 from deadheat.api.pages.render import everyones, first_of, render
@@ -82,5 +82,5 @@ def choose(request: Request, shared: Shared, visit: Present, chosen: str) -> Res
     if visit is not None and came is not None:
         shared.change(channels.speak, visit.person, chosen)
     answer = onward(came or "/")
-    sessions.set_cookie(answer, request, shared.settings, COOKIE, chosen, KEPT_SECONDS)
+    sessions.set_cookie(answer, request, shared.settings, LANGUAGE_COOKIE, chosen, LANGUAGE_SECONDS)
     return answer

@@ -99,13 +99,13 @@ class EvaluationRound(base.Items[EvaluationPairing]):
     """The pairings of a round, board by board."""
 
 
-class ChallengePage(base.Page):
+class _ChallengePage(base.Page):
     """The filter of a list of challenges."""
 
     season: base.RowId | None = None
 
 
-class ContestPage(ChallengePage):
+class _ContestPage(_ChallengePage):
     """The filter of a list of contests."""
 
     kind: ContestKind | None = Field(default=None, description="Only of this kind.")
@@ -123,7 +123,7 @@ OfKind = Annotated[
     ContestKind | None, Query(description="The number is the one in the addresses of this kind: `known_as`.")
 ]
 APage = Annotated[base.Page, Query()]
-ShownKinds = Annotated[ContestPage, Query()]
+ShownKinds = Annotated[_ContestPage, Query()]
 
 
 @router.get("/seasons/{season_id}/contests", responses={404: {}})
@@ -214,7 +214,7 @@ def ask(shared: Shared, asker: Asker, body: ChallengeRequest, response: Response
 
 @router.get("/challenges", responses={401: {}})
 def list_challenges(
-    shared: Shared, asker: Asker, page: Annotated[ChallengePage, Query()]
+    shared: Shared, asker: Asker, page: Annotated[_ChallengePage, Query()]
 ) -> base.Paged[AskedChallenge]:
     """List the challenges of your bots, the newest first."""
     items = shared.read(former.asked, asker, season_id=page.season, before=page.before, limit=page.size)

@@ -173,9 +173,7 @@ def _explained(file: Path, transcript: Transcript, seat: Seat, exchanges: int, r
 
 
 def _times(reply: Reply | None) -> Mapping[str, object]:
-    if reply is None:
-        return {"elapsed_ns": None, "own_ns": None, "stolen_ns": None}
-    return {"elapsed_ns": reply.elapsed_ns, "own_ns": reply.own_ns, "stolen_ns": reply.stolen_ns}
+    return {name: getattr(reply, name, None) for name in ("elapsed_ns", "own_ns", "stolen_ns")}
 
 
 def _evidence(prompt: Prompt) -> str | None:

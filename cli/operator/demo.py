@@ -15,7 +15,6 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -76,9 +75,7 @@ def main() -> int:
         url = f"http://{settings.host}:{settings.port}"
         wait_until_ready(url, server, settings)
         season_id = play_season(url, settings, arguments.matches)
-        board = _show(url, season_id)
-        if arguments.json:
-            print(json.dumps(_summary(board, f"{url}/seasons/{season_id}", time.monotonic() - started_at)), flush=True)
+        _show(url, season_id, arguments.json, started_at)
         if not arguments.once:
             env = {**os.environ, "DEADHEAT_DATA_DIR": str(settings.data_dir.absolute())}
             for game, folder in folders().items():
@@ -231,10 +228,10 @@ def _ranked(board: Leaderboard, finished: int) -> bool:
     return totals is not None and totals.matches + totals.abandoned >= finished
 
 
-def _show(url: str, season_id: int) -> Leaderboard:
+def _show(url: str, season_id: int, as_json: bool, started_at: float) -> None:
     with Client(url) as client:
         board = client.leaderboard(season_id)
-    totals = board.totals
+    page, totals = f"{url}/seasons/{season_id}", board.totals
     assert totals is not None, "every match is ranked"
     seats = 2 * totals.matches
     rate = 100 * totals.timeouts / seats if seats else 0.0
@@ -242,20 +239,11 @@ def _show(url: str, season_id: int) -> Leaderboard:
         standings_table(board),
         f"{totals.matches} matches; timeouts {totals.timeouts} of {seats} seats ({rate:.2f} %), "
         f"other faults {totals.other_faults}; {totals.voids} attempts void, {totals.abandoned} abandoned.",
-        f"The page: {url}/seasons/{season_id}   Metrics: {url}/metrics",
+        f"The page: {page}   Metrics: {url}/metrics",
     )
-    return board
-
-
-def _summary(board: Leaderboard, url: str, seconds: float) -> dict[str, Any]:
-    assert board.totals is not None
-    return {
-        "matches": board.totals.matches,
-        "voids": board.totals.voids,
-        "leaderboard": as_object(board)["rows"],
-        "url": url,
-        "seconds": round(seconds, 1),
-    }
+    if as_json:
+        facts = {"matches": totals.matches, "voids": totals.voids, "leaderboard": as_object(board)["rows"], "url": page}
+        print(json.dumps(facts | {"seconds": round(time.monotonic() - started_at, 1)}), flush=True)
 
 
 if __name__ == "__main__":

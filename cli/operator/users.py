@@ -63,10 +63,9 @@ def password(name: Name) -> Output:
 def ban(name: Name, reason: Annotated[str, typer.Option(help="The reason, public in the audit log.")]) -> Output:
     """Ban a user at once: no token, session or password works, and the user's bots leave all seasons."""
     from deadheat.league.service.rulings import closing
-    from deadheat.league.service.rulings.closing import OPERATOR
 
     with _league() as session:
-        person = closing.ban(session, OPERATOR, name, reason)
+        person = closing.ban(session, closing.OPERATOR, name, reason)
         sentence = f"{person.name} is banned. Results stay; bots are withdrawn from all seasons."
         return Output({"name": person.name}, sentence)
 
@@ -75,10 +74,9 @@ def ban(name: Name, reason: Annotated[str, typer.Option(help="The reason, public
 def reopen(name: Name) -> Output:
     """Reopen a closed or banned account; after a ban, organisers reinstate its bots."""
     from deadheat.league.service.rulings import closing
-    from deadheat.league.service.rulings.closing import OPERATOR
 
     with _league() as session:
-        person = closing.reopen(session, OPERATOR, name)
+        person = closing.reopen(session, closing.OPERATOR, name)
         return Output({"name": person.name}, f"{person.name} may sign in again.")
 
 

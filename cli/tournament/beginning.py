@@ -46,8 +46,8 @@ Bounds = tuple[float, float]
 _STRICT = ConfigDict(extra="forbid", frozen=True)
 
 
-class BadGate(Exception):
-    """The file is not a valid gate; the text is a sentence."""
+class Unplayable(Exception):
+    """The request cannot be played, or the file is not a valid gate; the text is a sentence."""
 
 
 class Condition(BaseModel):
@@ -87,16 +87,16 @@ class Gate(BaseModel):
 
 
 def read_gate(file: Path) -> Gate:
-    """Read a gate. Its bots' paths, relative to the file, then lead there from the current folder. Raises BadGate."""
+    """Read a gate, whose bots' paths, relative to the file, then lead there from this folder. Raises Unplayable."""
     try:
         gate = TypeAdapter(Gate).validate_python(tomllib.loads(file.read_text(encoding="utf-8")))
     except OSError as error:
-        raise BadGate(f"cannot read {file}: {error.strerror}") from error
+        raise Unplayable(f"cannot read {file}: {error.strerror}") from error
     except ValidationError as error:
         first = error.errors()[0]
-        raise BadGate(f"{file}: {_where(first['loc'])}{plainly(first)}") from error
+        raise Unplayable(f"{file}: {_where(first['loc'])}{plainly(first)}") from error
     except ValueError as error:
-        raise BadGate(f"{file} is not TOML: {error}") from error
+        raise Unplayable(f"{file} is not TOML: {error}") from error
     panel = [name for given in gate.panel for name in _seen_from_here(file, given)]
     conditions = []
     for condition in gate.condition:
@@ -126,7 +126,7 @@ def _seen_from_here(file: Path, given: str) -> list[str]:
         return [os.path.normpath(file.parent / given)]
     paths = sorted(os.path.normpath(path) for path in file.parent.glob(given))
     if not paths:
-        raise BadGate(f"{file}: nothing is called {given}")
+        raise Unplayable(f"{file}: nothing is called {given}")
     return paths
 
 
@@ -296,10 +296,6 @@ def _unlike(labels: Container[str], label: str) -> str:
 GAMES_A_PAIR = 20
 MOST_GAMES_A_PAIR = 20_000
 """The limit if a test or an interval decides when to stop and no number was given."""
-
-
-class Unplayable(Exception):
-    """The request cannot be played; the text is a sentence."""
 
 
 def begin(

@@ -43,7 +43,7 @@ from deadheat.cli.local.reserve import locks_folder, own_processors
 from deadheat.cli.output import print_json, says
 from deadheat.cli.rate import bounds
 from deadheat.cli.tournament import beginning
-from deadheat.cli.tournament.beginning import BadGate, Unplayable, Verdict, begin, gate_of, go_on
+from deadheat.cli.tournament.beginning import Unplayable, Verdict, begin, gate_of, go_on
 from deadheat.cli.tournament.records import BadFolder, Folder, GameRecord, Kind, Request
 from deadheat.cli.tournament.runner import CannotPlay, Interrupted, Runner
 from deadheat.cli.tournament.schedule import plan
@@ -302,7 +302,7 @@ class Run:
 def _sentences() -> Iterator[None]:
     try:
         yield
-    except (Unplayable, BadFolder, BadGate) as error:
+    except (Unplayable, BadFolder) as error:
         fail(str(error), USAGE)
     except CannotPlay as error:
         fail(str(error))

@@ -191,28 +191,6 @@ _spelled = json.JSONEncoder(check_circular=False).encode
 def record_of(
     number: int, players: list[str], group: str, transcript: Transcript, seconds: float, path: str | None
 ) -> GameRecord:
-    result = encode_result(transcript.result)
-    times, host_ns = times_of(transcript)
-    return GameRecord(
-        number=number,
-        players=players,
-        ranks=result["ranks"],
-        points=result["points"],
-        rated=transcript.result.rated,
-        group=group,
-        seed=transcript.seed.hex(),
-        attempt=transcript.attempt,
-        faults=[FaultRecord(**fault) for fault in faults_of(transcript)],
-        void_attempts=transcript.attempt - 1,
-        seconds=round(seconds, 4),
-        times=times,
-        host_ms=[taken_ns / NS_PER_MS for taken_ns in host_ns],
-        transcript=path,
-    )
-
-
-def times_of(transcript: Transcript) -> tuple[list[dict[str, Answers]], list[int]]:
-    """Return each seat's own times by command, and what the host took, in ns."""
     own: list[dict[str, Counter[int]]] = [{} for _ in range(transcript.seats)]
     limits_ns: Counter[tuple[int, str]] = Counter()
     host_ns = [0] * transcript.seats
@@ -231,7 +209,23 @@ def times_of(transcript: Transcript) -> tuple[list[dict[str, Answers]], list[int
         }
         for seat, by_command in enumerate(own)
     ]
-    return times, host_ns
+    result = encode_result(transcript.result)
+    return GameRecord(
+        number=number,
+        players=players,
+        ranks=result["ranks"],
+        points=result["points"],
+        rated=transcript.result.rated,
+        group=group,
+        seed=transcript.seed.hex(),
+        attempt=transcript.attempt,
+        faults=[FaultRecord(**fault) for fault in faults_of(transcript)],
+        void_attempts=transcript.attempt - 1,
+        seconds=round(seconds, 4),
+        times=times,
+        host_ms=[taken_ns / NS_PER_MS for taken_ns in host_ns],
+        transcript=path,
+    )
 
 
 def _games(file: Path, lines: Iterable[bytes]) -> list[GameRecord]:

@@ -24,7 +24,7 @@ from multiprocessing.context import ForkProcess
 from deadheat.cli.console import handling
 from deadheat.cli.tournament.records import GameRecord
 from deadheat.cli.tournament.schedule import Deal
-from deadheat.cli.tournament.worker import Ended, Failed, Job, Voided, Waits, Word, work
+from deadheat.cli.tournament.worker import Ended, Job, Voided, Waits, Word, work
 
 AT_HAND, MOST_AT_HAND, AT_HAND_SECONDS = 2, 64, 0.3
 """The fewest and the most deals that a worker has at a time, with the one that it plays. In between, a worker with
@@ -43,10 +43,6 @@ class Interrupted(Exception):
 
 class CannotPlay(Exception):
     """A worker cannot continue; the text is a sentence."""
-
-    def __init__(self, failed: Failed) -> None:
-        super().__init__(failed.detail)
-        self.cause = failed.cause
 
 
 @dataclass(slots=True)
@@ -196,4 +192,4 @@ def _end_of(worker: _Worker) -> Exception:
         return Interrupted()
     code = worker.process.exitcode
     by = f"was killed by {signal.Signals(-code).name}" if code and code < 0 else f"died with exit code {code}"
-    return CannotPlay(Failed("died", f"a process that played games {by}"))
+    return CannotPlay(f"a process that played games {by}")

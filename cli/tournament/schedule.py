@@ -52,10 +52,15 @@ def plan(design: Request) -> list[Deal]:
     for stage in design.stages:
         wanted = -(-stage.games // design.seats)
         for table in _tables(design, stage.bots, wanted, met):
-            deal = _deal(design, table, dealt[table], number)
+            known = table[1:] if design.panel else table
+            names = sorted(design.labels[bot] for bot in known)
+            seatings = turns(table, dealt[table], seed=_digest(design.seed, "seats", *names))
+            dice = _digest(design.seed, "dice", *names, str(dealt[table]))[:SEED_BYTES]
             dealt[table] += 1
-            number += len(deal.games)
-            deals.append(deal)
+            group = f"{'-'.join(map(str, known))}/{dealt[table]}"
+            games = tuple(Seated(number + turn, players) for turn, players in enumerate(seatings))
+            number += len(games)
+            deals.append(Deal(group, dice, games))
     return deals
 
 
@@ -119,15 +124,6 @@ def _next_at(
         return -useful, sum(met[key] for key in keys), drawn(bot)
 
     return min((bot for bot in bots if bot not in table), key=gain)
-
-
-def _deal(design: Request, table: tuple[int, ...], deal: int, number: int) -> Deal:
-    known = table[1:] if design.panel else table
-    names = sorted(design.labels[bot] for bot in known)
-    seatings = turns(table, deal, seed=_digest(design.seed, "seats", *names))
-    group = f"{'-'.join(map(str, known))}/{deal + 1}"
-    dice = _digest(design.seed, "dice", *names, str(deal))[:SEED_BYTES]
-    return Deal(group, dice, tuple(Seated(number + turn, players) for turn, players in enumerate(seatings)))
 
 
 def _digest(*parts: str) -> bytes:

@@ -82,15 +82,8 @@ class Waits:
     holders: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """The worker cannot continue; the detail is a sentence."""
-
-    cause: str
-    detail: str
-
-
-Word = Ended | Voided | Waits | Failed
+Word = Ended | Voided | Waits | str
+"""A message of a worker; a text is a sentence about why it cannot continue."""
 
 
 class Stop(BaseException):
@@ -158,13 +151,11 @@ def work(job: Job, to_us: Connection, others: Sequence[Connection]) -> None:
     except (Stop, EOFError, BrokenPipeError):
         pass
     except (TransportError, OSError) as error:
-        failed = (
-            Failed(error.cause, error.detail)
-            if isinstance(error, TransportError)
-            else Failed("os", f"{error.filename or 'a worker'}: {error.strerror}")
+        lacks = (
+            error.detail if isinstance(error, TransportError) else f"{error.filename or 'a worker'}: {error.strerror}"
         )
         with contextlib.suppress(OSError):
-            to_us.send([failed])
+            to_us.send([lacks])
 
 
 @dataclass

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from deadheat.engine.games.parsing import Refused
-from deadheat.games.betris_large.polyominoes import NAMES, PLACEMENTS, SIDE, Cell, bit
+from deadheat.games.betris_large.polyominoes import NAMES, PLACEMENTS, SIDE, Cell, bit, cells_in
 from deadheat.games.betris_large.rules import CHIPS, MAX_BET, ROUNDS, Place, Player, read_bet, read_place
 from deadheat.training.view import Layout, Mask, View
 
@@ -51,11 +51,7 @@ LAYOUT = Layout(
 FIELDS = LAYOUT.fields
 
 
-def _spell(mask: int) -> str:
-    return f"PLACE {Place(tuple(cell for cell in CELLS if mask & bit(cell)))}"
-
-
-LINES = ["PLACE 0", *(_spell(mask) for _, mask in PLACED)]
+LINES = ["PLACE 0", *(f"PLACE {Place(cells_in(mask))}" for _, mask in PLACED)]
 
 
 @lru_cache(maxsize=CHIPS + 1)

@@ -44,8 +44,8 @@ for line in sys.stdin:
 """
 
 CHATTER, SLEEP, WORK, SPIN = "CHATTER", "SLEEP {}", "WORK {}", "SPIN"
-"""The orders to answer at once; after so many ms, most of them asleep; after using so many ms of CPU time, however long
-the host lets that take; and to compute forever, late on any host that gives the bot a CPU."""
+"""The orders to answer at once; after so many ms, most of them asleep; after using so many ms of CPU time,
+however long the host lets that take; and to compute forever, late on any host that gives the bot a CPU."""
 
 REFERENCE_WATCH_NS = 3 * NS_PER_S
 """How long past its deadline a reference bot is watched: a check is repeated anyway, and holds a slot meanwhile."""
@@ -236,8 +236,8 @@ class _Trial:
 
 
 def doubtful(reply: Reply, limit_ns: int) -> bool:
-    """Say whether a late reply counted only because this host, by its own counters, stood still, or because of a wait
-    that began before the prompt: only the pressure tells when a wait began.
+    """Say whether a late reply counted only because this host, by its own counters, stood still, or because
+    of a wait that began before the prompt: only the pressure tells when a wait began.
     """
     shown = reply.evidence
     if shown is None:

@@ -245,31 +245,29 @@ def test_a_ladder_still_has_what_is_planned_and_not_played(world: World) -> None
     assert world.read(season_forecast, world.boss, season_id).ladder_matches is None
 
 
+BEGINS = START + timedelta(hours=1)
+SOON = BEGINS + timedelta(seconds=1)
+
+
 @pytest.mark.databases
-def test_organisers_are_told_once_when_an_evaluation_will_not_be_done_before_the_next(world: World) -> None:
-    at = [START + timedelta(hours=1), START + timedelta(hours=1, seconds=1)]
-    season(world, 4, line(at=at))
+@pytest.mark.parametrize(
+    ("at", "settings", "behind"),
+    [
+        ([BEGINS, SOON], {}, 1),
+        ([BEGINS], {"finals": FinalsFormat.SWISS, "finals_at": SOON}, 1),
+        ([BEGINS, START + timedelta(hours=9)], {}, 0),
+    ],
+    ids=["the next begins before", "the finals cut it off", "in time"],
+)
+def test_organisers_are_told_once_when_an_evaluation_will_be_late(
+    world: World, at: list[datetime], settings: dict[str, Any], behind: int
+) -> None:
+    season(world, 4, line(at=at), **settings)
     world.clock.turn(3600.0)
     world.tick()
     world.tick()
-    (notice,) = told(world, world.boss, NoticeKind.BEHIND)
-    assert "behind its timetable" in notice.text
+    assert len(told(world, world.boss, NoticeKind.BEHIND)) == behind
     assert told(world, world.author(), NoticeKind.BEHIND) == []
-
-
-def test_nobody_is_told_of_an_evaluation_that_will_be_done_in_time(world: World) -> None:
-    season(world, 4, line(at=[START + timedelta(hours=1), START + timedelta(hours=9)]))
-    world.clock.turn(3600.0)
-    world.tick()
-    assert told(world, world.boss, NoticeKind.BEHIND) == []
-
-
-def test_organisers_are_told_when_the_finals_will_cut_an_evaluation_off(world: World) -> None:
-    at = START + timedelta(hours=1)
-    season(world, 4, line(at=[at]), finals=FinalsFormat.SWISS, finals_at=at + timedelta(seconds=1))
-    world.clock.turn(3600.0)
-    world.tick()
-    assert "behind its timetable" in told(world, world.boss, NoticeKind.BEHIND)[0].text
 
 
 @pytest.mark.databases

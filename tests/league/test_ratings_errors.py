@@ -196,31 +196,22 @@ def places(table: RatingTable) -> dict[str, Place]:
     return {entry.player: entry.place for entry in table.entries if entry.place is not None}
 
 
-def test_a_player_far_ahead_is_certainly_first() -> None:
-    found = places_of(np.array([0.0, 300.0, -300.0]), np.eye(3), SHA)
-    assert [*zip(found.rank, found.low, found.high, strict=True)] == [(2, 2, 2), (1, 1, 1), (3, 3, 3)]
+COMMON = np.hstack([500 * np.ones((3, 1)), 0.5 * np.eye(3)])
+PLACES = {
+    "far ahead": ([0.0, 300, -300], np.eye(3), [(2, 2, 2), (1, 1, 1), (3, 3, 3)]),
+    "shown equal": ([1500.2, 1499.9, 1600, 1500.6], 0.001 * np.eye(4), [(3, 3, 3), (3, 3, 4), (1, 1, 1), (2, 2, 2)]),
+    "equals may be anywhere among themselves": ([0.0] * 4, 30 * np.eye(4), [(1, 1, 4)] * 4),
+    "a common error moves nobody": ([30.0, 20, 10], COMMON, [(1, 1, 1), (2, 2, 2), (3, 3, 3)]),
+    # One deviation apart, the second is ahead in 16 % of the draws; with 2.2 deviations, in 1.4 %.
+    "one deviation apart": ([1.0, 0], np.array([[1.0], [0.0]]), [(1, 1, 2), (2, 1, 2)]),
+    "2.2 deviations apart": ([2.2, 0], np.array([[1.0], [0.0]]), [(1, 1, 1), (2, 2, 2)]),
+}
 
 
-def test_ratings_that_are_shown_equal_share_a_place() -> None:
-    assert places_of(np.array([1500.2, 1499.9, 1600, 1500.6, 1400]), np.eye(5), SHA).rank.tolist() == [3, 3, 1, 2, 5]
-
-
-def test_equals_may_be_anywhere_among_themselves() -> None:
-    found = places_of(np.zeros(4), 30 * np.eye(4), SHA)
-    assert (found.rank.tolist(), found.low.tolist(), found.high.tolist()) == ([1] * 4, [1] * 4, [4] * 4)
-
-
-def test_a_common_error_moves_nobodys_place() -> None:
-    found = places_of(np.array([30.0, 20.0, 10.0]), np.hstack([500 * np.ones((3, 1)), 0.5 * np.eye(3)]), SHA)
-    assert (found.low.tolist(), found.high.tolist()) == ([1, 2, 3], [1, 2, 3])
-
-
-def test_the_interval_leaves_out_a_fortieth_at_either_end() -> None:
-    """With two players one deviation apart, the second is ahead in 16 % of the draws; with 2.2 deviations, in 1.4 %."""
-    near = places_of(np.array([1.0, 0.0]), np.array([[1.0], [0.0]]), SHA)
-    assert (near.low.tolist(), near.high.tolist()) == ([1, 1], [2, 2])
-    far = places_of(np.array([2.2, 0.0]), np.array([[1.0], [0.0]]), SHA)
-    assert (far.low.tolist(), far.high.tolist()) == ([1, 2], [1, 2])
+@pytest.mark.parametrize(("elo", "factor", "expected_places"), PLACES.values(), ids=PLACES)
+def test_a_place_has_the_interval_of_its_draws(elo: list[float], factor: np.ndarray, expected_places: object) -> None:
+    found = places_of(np.array(elo), factor, SHA)
+    assert [*zip(found.rank, found.low, found.high, strict=True)] == expected_places
 
 
 def test_a_place_is_inside_its_interval() -> None:

@@ -213,19 +213,16 @@ def test_the_second_column_is_the_most_likely_by_the_definition(lines: list[Line
     assert found == pytest.approx(expected, abs=0.01)
 
 
-def test_two_seats_have_no_second_column() -> None:
-    assert set(second(rate(log(duels("a", "b", 3, 2)), RatingConfig())).values()) == {None}
+SIZES: list[Line] = [*duels("a", "b", 3, 2), (("a", "b", "c"), (1, 2, 3)), (("a", "b", "c", "d"), (2, 1, 3, 3))]
 
 
-def test_tables_of_different_sizes_have_one() -> None:
-    lines: list[Line] = [*duels("a", "b", 3, 2), (("a", "b", "c"), (1, 2, 3)), (("a", "b", "c", "d"), (2, 1, 3, 3))]
-    found = second(rate(log(lines), RatingConfig()))
-    assert all(isinstance(elo, float) for elo in found.values())
-
-
-def test_tables_too_large_for_their_ties_have_none() -> None:
-    lines: list[Line] = [(tuple("abcdefghi"), (1,) * 9)]
-    assert set(second(rate(log(lines), RatingConfig())).values()) == {None}
+@pytest.mark.parametrize(
+    ("lines", "kind"),
+    [(duels("a", "b", 3, 2), type(None)), (SIZES, float), ([(tuple("abcdefghi"), (1,) * 9)], type(None))],
+    ids=["two seats", "tables of different sizes", "too large for its ties"],
+)
+def test_some_logs_have_a_second_column(lines: list[Line], kind: type) -> None:
+    assert {type(elo) for elo in second(rate(log(lines), RatingConfig())).values()} == {kind}
 
 
 def fit(lines: list[Line]) -> Fit:

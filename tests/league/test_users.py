@@ -20,7 +20,6 @@ from deadheat.league.service.rulings.closing import (
     ban,
     close_account,
     ended_accounts,
-    ensure_organiser,
     reopen,
     set_role,
 )
@@ -95,14 +94,6 @@ def test_nobody_has_more_than_so_many_tokens(world: World) -> None:
     for _ in range(access.MAX_TOKENS):
         issue(world, ada)
     refused(errors.TooMany, issue, world, ada)
-
-
-def test_the_organiser_is_made_once_and_gets_a_fresh_token(world: World) -> None:
-    first = world.write(ensure_organiser, "chief")
-    assert whose(world, world.write(ensure_organiser, "chief")).role is Role.ORGANISER
-    refused(errors.BadToken, whose, world, first)
-    ada = world.author("ada")
-    assert whose(world, world.write(ensure_organiser, "ada")) == Person(ada.id, "ada", Role.ORGANISER)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import contextlib
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
@@ -23,7 +22,7 @@ from deadheat.sandbox.cgroup import TICK_NS, Cgroup, groups_of, join_unified, st
 from deadheat.sandbox.containers import LABEL
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.pipes import PipeTransport
-from tests.sandbox.boxes import insist, python
+from tests.sandbox.boxes import insist, python, until
 from tests.stillness import judged, unless_still
 
 LIMIT_MS = 500
@@ -292,7 +291,7 @@ def strangers(count: int, cpu: int) -> Iterator[None]:
     code = f"import os\nos.sched_setaffinity(0, [{cpu}])\nwhile True: pass"
     running = [subprocess.Popen([sys.executable, "-Sc", code]) for _ in range(count)]
     try:
-        time.sleep(0.2)
+        assert until(lambda: all(os.sched_getaffinity(process.pid) == {cpu} for process in running), 60)
         yield
     finally:
         for process in running:

@@ -56,7 +56,7 @@ def _sound(message: Any) -> dict[str, Any] | None:
     }
 
 
-class FileChannel(filesystem.Channel):
+class _FileChannel(filesystem.Channel):
     def _put(self, queue: str, payload: dict[str, Any], **kwargs: Any) -> None:  # type: ignore[override]
         folder = Path(self.data_folder_out)
         name = f"{round(monotonic() * 1000)}_{uuid.uuid4()}.{queue}.msg"
@@ -93,7 +93,7 @@ class FileChannel(filesystem.Channel):
 
 
 class FileTransport(filesystem.Transport):
-    Channel = FileChannel
+    Channel = _FileChannel
 
 
 class _QoS(virtual.QoS):

@@ -136,21 +136,34 @@ def version_failed(session: Session, season_id: int, version_id: int, match_id: 
     subject = f"season/{season_id}/version/{version_id}"
     if _is_told(session, NoticeKind.MANY_FAULTS, subject):
         return
-    failing = select(Season.name, Season.rest_faults, BotVersion.number, BotVersion.bot_id).select_from(BotVersion)
-    failing = failing.join(Season, col(Season.id) == season_id).where(BotVersion.id == version_id)
-    season, rest_faults, number, bot_id = session.exec(failing).one()
+    which = {"season_id": season_id, "version_id": version_id}
+    season, rest_faults, number, bot_id = session.exec(FAILING, params=which).one()
     facts: dict[str, str | int]
     facts = {"season_id": season_id, "season": season, "version": number, "match_id": match_id}
     _tell_people_of(session, bot_id, NoticeKind.FAULT, subject, fault=fault.value, **facts)
     if rest_faults is not None:
         return
-    recent = session.exec(RECENT, params={"season_id": season_id, "version_id": version_id}).all()
+    recent = session.exec(RECENT, params=which).all()
     faults = sum(fault is not None for fault in recent)
     if faults >= MANY_FAULTS:
         facts |= {"faults": faults, "matches": len(recent)}
         _tell_people_of(session, bot_id, NoticeKind.MANY_FAULTS, subject, **facts)
 
 
+# Statements that are executed for each fault, or for each page of somebody who signed in, are built once.
+FAILING = (
+    select(Season.name, Season.rest_faults, BotVersion.number, BotVersion.bot_id)
+    .select_from(BotVersion)
+    .join(Season, col(Season.id) == bindparam("season_id"))
+    .where(col(BotVersion.id) == bindparam("version_id"))
+)
+NAME = select(Bot.name).where(col(Bot.id) == bindparam("bot_id"))
+TOLD = select(Notice.id).where(Notice.kind == bindparam("kind"), Notice.subject == bindparam("subject")).limit(1)
+UNREAD = (
+    select(func.count())
+    .select_from(Notice)
+    .where(col(Notice.user_id) == bindparam("user"), col(Notice.read_at).is_(None))
+)
 RECENT = (
     select(Participant.fault)
     .join(Match, col(Match.id) == Participant.match_id)
@@ -277,8 +290,7 @@ def inbox(
 
 def count_unread(session: Session, person: Person) -> int:
     """Return the number of a person's unread notices."""
-    mine = select(func.count()).select_from(Notice).where(Notice.user_id == person.id)
-    return session.exec(mine.where(col(Notice.read_at).is_(None))).one()
+    return session.exec(UNREAD, params={"user": person.id}).one()
 
 
 def mark_read(session: Session, person: Person, up_to: int) -> int:
@@ -299,7 +311,7 @@ def forget_old(session: Session) -> None:
 
 
 def _tell_people_of(session: Session, bot_id: int, kind: NoticeKind, subject: str, **facts: str | int) -> None:
-    name = session.exec(select(Bot.name).where(Bot.id == bot_id)).one()
+    name = session.exec(NAME, params={"bot_id": bot_id}).one()
     _tell(session, _people(session, [bot_id])[bot_id], kind, subject, {"bot_id": bot_id, "bot": name, **facts})
 
 
@@ -332,8 +344,10 @@ def _write(session: Session, rows: Iterable[dict[str, Any]]) -> None:
     new = insert_new(session, Notice, sorted(rows, key=lambda row: (row["user_id"], row["subject"])))
     at = now(session)
     event = {"state": DeliveryState.WAITING, "at": at, "due_at": at}
+    if not new:
+        return
     heard = select(Notice.id, Channel.id).join(Channel, col(Channel.user_id) == Notice.user_id)
-    pairs = session.exec(heard.where(col(Notice.id).in_(new), *IN_USE)) if new else ()
+    pairs = session.exec(heard.where(col(Notice.id).in_(new), *IN_USE))
     deliveries = [{"notice_id": notice_id, "channel_id": channel_id, **event} for notice_id, channel_id in pairs]
     if deliveries:
         session.connection().execute(insert(Delivery).inline(), deliveries)  # workers may not read what they insert
@@ -345,8 +359,7 @@ IN_USE = (col(Channel.disabled_at).is_(None), col(Channel.confirmed_at).is_not(N
 
 def _is_told(session: Session, kind: NoticeKind, subject: str) -> bool:
     """Say whether the notice has been sent; it is always sent to all its readers at once."""
-    told = select(Notice.id).where(Notice.kind == kind, Notice.subject == subject).limit(1)
-    return session.exec(told).first() is not None
+    return session.exec(TOLD, params={"kind": kind, "subject": subject}).first() is not None
 
 
 def _people(session: Session, bot_ids: Collection[int]) -> dict[int, list[int]]:

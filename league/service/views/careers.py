@@ -94,20 +94,20 @@ class _PublicVersion:
 def parts_of(session: Session, bot_ids: Sequence[int]) -> dict[int, list[Part]]:
     """Return the seasons of each of these bots, the newest first."""
     parts: dict[int, list[Part]] = {bot_id: [] for bot_id in bot_ids}
-    season = (Entry.bot_id, Season.id, Season.name, Season.state)
-    in_it = (Entry.division, BotVersion.number, Season.unrated_games)
-    statement = (
-        sqlalchemy.select(*map(col, season), HAS_RESULTS, *map(col, in_it))
-        .join_from(Entry, Season, col(Season.id) == Entry.season_id)
-        .join(BotVersion, col(BotVersion.id) == Entry.version_id)
-        .where(col(Entry.bot_id).in_(bot_ids))
-        .order_by(col(Season.id).desc())
-    )
-    rows: Any = session.connection().execute(statement)
-    for row in rows:
+    for row in session.connection().execute(PARTS, {"bots": list(bot_ids)}):
         values = (*row[1:-1], row.unrated_games > 0 and row.state in ON_LADDER)
         parts[row.bot_id].append(Part(*values))
     return parts
+
+
+_SEASON, _ENTRY = (Season.id, Season.name, Season.state), (Entry.division, BotVersion.number, Season.unrated_games)
+PARTS: Any = (
+    sqlalchemy.select(col(Entry.bot_id), *map(col, _SEASON), HAS_RESULTS, *map(col, _ENTRY))
+    .join_from(Entry, Season, col(Season.id) == Entry.season_id)
+    .join(BotVersion, col(BotVersion.id) == Entry.version_id)
+    .where(col(Entry.bot_id).in_(bindparam("bots", expanding=True)))
+    .order_by(col(Season.id).desc())
+)
 
 
 def opponents(session: Session, season_id: int, bot_id: int) -> list[Opponent]:

@@ -48,7 +48,7 @@ def round_of(session: Session, evaluation_id: int, number: int) -> list[Evaluati
     return pairings(session, existing_evaluation(session, evaluation_id).id, number)[0]
 
 
-def challenges(session: Session, asker: Person, season_id: int, bot_id: int, limit: int = 50) -> list[Challenge]:
+def challenges(session: Session, asker: Person, season_id: int, bot_id: int) -> list[Challenge]:
     """Return a bot's duels at its gate in a season, the newest first, for its author and organisers. Raises
     NotFound.
     """
@@ -57,7 +57,7 @@ def challenges(session: Session, asker: Person, season_id: int, bot_id: int, lim
     existing_entry(session, season_id, bot_id)
     return [
         from_row(Challenge, row, id=row.known_as, candidate=own.version, incumbent=other.version, **_duel_of(row))
-        for row in at_gate(session, season_id, bot_id, limit, running=True)
+        for row in at_gate(session, season_id, bot_id, 50, running=True)
         for own, other in (row.versions,)
     ]
 

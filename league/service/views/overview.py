@@ -59,22 +59,40 @@ class Leader:
 def leaders(session: Session, season_ids: Sequence[int]) -> dict[int, Leader]:
     """Return each ranked season's leader, in the highest division, and how many others share the place."""
     newest = _last_seconds(session, season_ids)
-    seen = (RatingPoint.season_id, Entry.division, Bot.id, Bot.name, User.name, RatingPoint.elo)
-    statement = (
-        columns(*map(col, seen))
-        .join_from(RatingPoint, Bot, col(Bot.id) == col(RatingPoint.bot_id))
-        .join(User, col(User.id) == Bot.owner_id)
-        .join(Entry, (col(Entry.bot_id) == Bot.id) & (col(Entry.season_id) == RatingPoint.season_id))
-        .where(col(RatingPoint.rank) == 1, _at(newest))
-        .order_by(col(Entry.division), col(RatingPoint.elo).desc(), col(Bot.id))
-    )
     leading: dict[int, list[Leader]] = {}
-    rows: Iterable[Any] = session.connection().execute(statement) if newest else ()
+    rows: Iterable[Any] = session.connection().execute(FIRST.where(_at(newest))) if newest else ()
     highest: dict[int, int] = {}
     for row in rows:
         if highest.setdefault(row.season_id, row.division) == row.division:
             leading.setdefault(row.season_id, []).append(Leader(*row[2:]))
     return {season_id: replace(shared[0], others=len(shared) - 1) for season_id, shared in leading.items()}
+
+
+# The statements of the home page, without what a page adds: building them takes longer than executing them.
+_SEEN = (RatingPoint.season_id, Entry.division, Bot.id, Bot.name, User.name, RatingPoint.elo)
+FIRST = (
+    columns(*map(col, _SEEN))
+    .join_from(RatingPoint, Bot, col(Bot.id) == col(RatingPoint.bot_id))
+    .join(User, col(User.id) == Bot.owner_id)
+    .join(Entry, (col(Entry.bot_id) == Bot.id) & (col(Entry.season_id) == RatingPoint.season_id))
+    .where(col(RatingPoint.rank) == 1)
+    .order_by(col(Entry.division), col(RatingPoint.elo).desc(), col(Bot.id))
+)
+WATCHED = (
+    select(Match.id)
+    .join(Series, col(Series.id) == Match.series_id)
+    .where(Match.state == MatchState.DONE, PLANNED, col(Series.purpose).not_in(OF_CHALLENGES))
+    .where(col(Match.transcript_sha256).is_not(None), col(Match.season_id).not_in(SILENT))
+    .where(col(Match.finished_at).is_not(None))
+    .order_by(col(Match.finished_at).desc(), col(Match.id).desc())
+    .limit(LOOKED_AT)
+)
+RUNNING = (
+    select(Series, Season)
+    .join(Season, col(Season.id) == Series.season_id)
+    .where(Series.state == JobState.RUNNING, shown_series())
+    .order_by(col(Series.started_at).desc(), col(Series.id).desc())
+)
 
 
 def margin(match: MatchInfo) -> float:
@@ -142,16 +160,8 @@ def _watchable(session: Session, season_id: int | None = None, *, rated: bool = 
     moves everybody may see. Those of challenges, gates and panels, where one author may own both sides, are left out by
     the statement: 200 of these alone would leave nothing to choose from.
     """
-    statement = select(Match.id).join(Series, col(Series.id) == Match.series_id)
-    statement = statement.where(Match.state == MatchState.DONE, PLANNED, col(Series.purpose).not_in(OF_CHALLENGES))
-    statement = statement.where(col(Match.transcript_sha256).is_not(None), col(Match.season_id).not_in(SILENT))
-    if rated:
-        statement = statement.where(col(Match.rated).is_(True))
-    if season_id is not None:
-        statement = statement.where(Match.season_id == season_id)
-    ended = col(Match.finished_at)
-    statement = statement.where(ended.is_not(None)).order_by(ended.desc(), col(Match.id).desc())
-    newest = session.exec(statement.limit(LOOKED_AT)).all()
+    statement = WATCHED.where(col(Match.rated).is_(True)) if rated else WATCHED
+    newest = session.exec(statement if season_id is None else statement.where(Match.season_id == season_id)).all()
     known = matches_by_id(session, newest)
     shown = (known[each] for each in newest if known[each].transcript_sha256 is not None)
     return [each for each in shown if each.uncounted is None or each.uncounted.cause is Uncounting.EVALUATION]
@@ -215,13 +225,7 @@ class _RunningSeries:
 
 def running_series(session: Session, limit: int) -> list[_RunningSeries]:
     """List running series, the latest first."""
-    latest = (
-        select(Series, Season)
-        .join(Season, col(Season.id) == Series.season_id)
-        .where(Series.state == JobState.RUNNING, shown_series())
-        .order_by(col(Series.started_at).desc(), col(Series.id).desc())
-    )
-    running = session.exec(latest.limit(limit)).all()
+    running = session.exec(RUNNING.limit(limit)).all()
     if not running:
         return []
     of_these = col(Match.series_id).in_([series.id for series, _ in running])

@@ -132,12 +132,12 @@ def _binomial(trials: int, odds: float) -> NDArray[np.float64]:
     return np.asarray(weights / weights.sum(), np.float64)
 
 
-def season_voids(session: Session, organiser: Person, season_id: int, least: int = 1) -> list[VersionVoids]:
+def season_voids(session: Session, organiser: Person, season_id: int) -> list[VersionVoids]:
     """Return the season's versions with void attempts or failed series among the league's newest attempts, the least
-    likely first; nothing if none has at least `least`. Raises NotAllowed.
+    likely first. Raises NotAllowed.
     """
     organiser.must_organise()
-    return _season_voids(session, _failed(session), season_id, least)
+    return _season_voids(session, _failed(session), season_id, 1)
 
 
 def flagged_voids(session: Session, organiser: Person, season_ids: Iterable[int]) -> list[tuple[int, VersionVoids]]:
@@ -153,6 +153,7 @@ def flagged_voids(session: Session, organiser: Person, season_ids: Iterable[int]
 
 
 def _season_voids(session: Session, failed: Sequence[Any], season_id: int, least: int) -> list[VersionVoids]:
+    """Return the versions of a season, or nothing if none has at least `least`."""
     rows = [row for row in failed if row.season_id == season_id]
     voids = [row for row in rows if row.match_id is not None]
     of_matches = select(Participant).where(col(Participant.match_id).in_({void.match_id for void in voids}))

@@ -17,8 +17,8 @@ from deadheat.cli.tournament.records import (
     Request,
     Stage,
     load,
+    record_of,
     save,
-    times_of,
 )
 from deadheat.cli.tournament.schedule import plan
 from deadheat.cli.tournament.standings import Standings
@@ -96,12 +96,13 @@ def test_times_are_by_seat_and_command_and_time_taken_is_apart() -> None:
         Exchange((ask(0, "ROLL 1 2"), ask(1, "ROLL 1 2"), Message(1, "GET A")), late),
     )
     faults = {0: Fault.TIMEOUT, 1: Fault.EXITED}
-    times, host_ns = times_of(Transcript("g", 1, 2, b"", exchanges, Result((1, 1), None, faults)))
-    assert times == [
+    played = Transcript("g", 1, 2, b"", exchanges, Result((1, 1), None, faults))
+    record = record_of(0, ["a", "b"], "0-1/1", played, 0.5, None)
+    assert record.times == [
         {"READY": Answers(500, [(1.2, 1)]), "ROLL": Answers(500, [(600, 1)])},
         {"READY": Answers(500, [(5, 1)])},
     ]
-    assert host_ns == [0, 4_000_000]
+    assert record.host_ms == [0, 4]
 
 
 def game(number: int, players: list[str], ranks: list[int], **other: object) -> GameRecord:

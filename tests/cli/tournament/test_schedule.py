@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deadheat.cli.tournament import beginning
-from deadheat.cli.tournament.beginning import OLD_BOUNDS, BadGate, Condition, Gate, Unplayable, judge
+from deadheat.cli.tournament.beginning import OLD_BOUNDS, Condition, Gate, Unplayable, judge
 from deadheat.cli.tournament.records import Kind, Request, Stage
 from deadheat.cli.tournament.schedule import plan
 from deadheat.cli.tournament.standings import Standings
@@ -236,5 +236,5 @@ def test_a_gates_bots_are_seen_from_its_file(tmp_path: Path, capsys: pytest.Capt
         ('panel = ["x"]\n[[condition]]\nsprt = [5, 0]', "elo0 must be below elo1"),
     ):
         file.write_text(text)
-        with pytest.raises(BadGate, match=why):
+        with pytest.raises(Unplayable, match=why):
             beginning.read_gate(file)
