@@ -108,7 +108,9 @@ def path(league: PlantedLeague, line: Line) -> str:
     return re.sub(r"\{(\w+)\}", value, line.route) + line.query
 
 
-AS_STORED = re.compile(r'^(The service failed at attempt|the record of seat|it was played under version|\["It could not be checked)')
+AS_STORED = re.compile(
+    r'^(The service failed at attempt|the record of seat|it was played under version|\["It could not be checked)'
+)
 """Sentences that the league stored, which are English for everybody."""
 
 ENGLISH = re.compile(r"^/(docs/(\{folder|api$)|style$|v1/)")
