@@ -63,6 +63,7 @@ MATCHUPS: Any = (
     .where(col(Contest.candidate_id).is_not(None))
     .order_by(col(Meeting.id))
 )
+OF_CONTEST = MATCHUPS.where(Contest.id == bindparam("contest_id"))
 
 
 def matchups(session: Session, *conditions: Any) -> list[Matchup]:
@@ -105,12 +106,18 @@ def in_pairs(season: Season, terms: Mapping[str, Any]) -> dict[str, Any]:
 
 def in_play(session: Session, duels: Iterable[Matchup]) -> set[int]:
     """Return the meetings of duels with an unfinished series or a held game, which a verdict would leave out."""
-    # Series are looked up by meeting: by season and state, the query would read all waiting series of the ladder.
-    mine = col(Series.meeting_id) == Meeting.id
-    unfinished = exists().where(mine, col(Series.state).in_(UNFINISHED))
-    held = exists().where(mine, col(Match.series_id) == Series.id, col(Match.state) == MatchState.HELD)
-    among = col(Meeting.id).in_([duel.meeting.id for duel in duels])
-    return set(session.exec(select(Meeting.id).where(among, or_(unfinished, held))))
+    return set(session.exec(IN_PLAY, params={"duels": [duel.meeting.id for duel in duels]}))
+
+
+# Series are looked up by meeting: by season and state, the query would read all waiting series of the ladder.
+_MINE = col(Series.meeting_id) == Meeting.id
+IN_PLAY = select(Meeting.id).where(
+    col(Meeting.id).in_(bindparam("duels", expanding=True)),
+    or_(
+        exists().where(_MINE, col(Series.state).in_(UNFINISHED)),
+        exists().where(_MINE, col(Match.series_id) == Series.id, col(Match.state) == MatchState.HELD),
+    ),
+)
 
 
 def same_program(session: Session, version_id: int) -> list[int]:
@@ -125,8 +132,15 @@ def same_program(session: Session, version_id: int) -> list[int]:
 
 def of_program(session: Session, entry_id: int | None, kind: ContestKind, candidate_id: int) -> list[Matchup]:
     """Return the duels of a program, as any version, in an entry's contests of a kind, the oldest first."""
-    same = col(Contest.candidate_id).in_(same_program(session, candidate_id))
-    return matchups(session, Contest.entry_id == entry_id, Contest.kind == kind, same)
+    given = {"entry_id": entry_id, "kind": kind, "candidates": same_program(session, candidate_id)}
+    return [Matchup(*row) for row in session.exec(OF_PROGRAM, params=given)]
+
+
+OF_PROGRAM = MATCHUPS.where(
+    Contest.entry_id == bindparam("entry_id"),
+    Contest.kind == bindparam("kind"),
+    col(Contest.candidate_id).in_(bindparam("candidates", expanding=True)),
+)
 
 
 def _count_games(session: Session, tests: Mapping[int, Sequence[Matchup]], *, paired: bool = False) -> dict[int, Count]:
@@ -214,7 +228,7 @@ def settle(session: Session, season: Season, row: Contest, _room: int, *, tests:
     game in them waits for an organiser, which a verdict would leave out. One that replays games is counted meanwhile.
     """
     terms = duel_of(row)
-    duels = matchups(session, Contest.id == row.id)
+    duels = [Matchup(*values) for values in session.exec(OF_CONTEST, params={"contest_id": row.id})]
     over = {duel.meeting.id for duel in duels if "outcome" in duel.meeting.score}
     counted = {meeting_id: its for meeting_id, its in tests(session, row, duels).items() if meeting_id not in over}
     playing = in_play(session, chain(*counted.values()))

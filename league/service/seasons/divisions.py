@@ -10,6 +10,7 @@ from collections.abc import Container, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
+from sqlalchemy import bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, delete, func, select
 
@@ -93,13 +94,18 @@ def change_faults(session: Session, season: Season, wanted: Sequence[tuple[str, 
 def divisions_of(session: Session, season_ids: Sequence[int]) -> dict[int, list[DivisionView]]:
     """Return the divisions of each season, the highest first."""
     by_season: dict[int, list[DivisionView]] = {season_id: [] for season_id in season_ids}
-    here = (Entry.season_id == Division.season_id, Entry.division == Division.number)
-    entries = select(func.count()).select_from(Entry).where(*here).scalar_subquery()
-    named: Any = columns(*(getattr(Division, name) for name in ("season_id", "number", "name", "size")), entries)
-    named = named.where(col(Division.season_id).in_(season_ids))
-    for season_id, *about in session.exec(named.order_by(col(Division.season_id), col(Division.number))):
+    for season_id, *about in session.exec(DIVISIONS, params={"ids": season_ids}) if season_ids else ():
         by_season[season_id].append(DivisionView(*about))
     return by_season
+
+
+_HERE = (Entry.season_id == Division.season_id, Entry.division == Division.number)
+_ENTRIES = select(func.count()).select_from(Entry).where(*_HERE).scalar_subquery()
+DIVISIONS: Any = (
+    columns(*(getattr(Division, name) for name in ("season_id", "number", "name", "size")), _ENTRIES)
+    .where(col(Division.season_id).in_(bindparam("ids", expanding=True)))
+    .order_by(col(Division.season_id), col(Division.number))
+)
 
 
 def lowest_division(session: Session, season_id: int) -> int:

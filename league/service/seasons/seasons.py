@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from sqlalchemy import union
+from sqlalchemy import bindparam, union
 from sqlmodel import Session, case, col, func, select
 from sqlmodel.sql.expression import Select
 
@@ -156,10 +156,13 @@ def leading_season(session: Session, game: str) -> int | None:
     """Return the number of the game's leading season: the one with the most bots of its current seasons with results,
     so that a small new one does not replace it; if all are closed, the newest. None without results.
     """
-    closed = col(Season.state).not_in(GOING_ON)
-    bots = select(func.count()).select_from(Entry).where(Entry.season_id == Season.id).scalar_subquery()
-    order = (closed, case((closed, 0), else_=bots).desc(), col(Season.id).desc())
-    return session.exec(select(Season.id).where(Season.game == game, HAS_RESULTS).order_by(*order).limit(1)).first()
+    return session.connection().execute(LEADING, {"game": game}).scalar()
+
+
+_CLOSED = col(Season.state).not_in(GOING_ON)
+_BOTS = select(func.count()).select_from(Entry).where(Entry.season_id == Season.id).scalar_subquery()
+_ORDER = (_CLOSED, case((_CLOSED, 0), else_=_BOTS).desc(), col(Season.id).desc())
+LEADING = select(Season.id).where(Season.game == bindparam("game"), HAS_RESULTS).order_by(*_ORDER).limit(1)
 
 
 def season_info(session: Session, season_id: int) -> SeasonInfo:
@@ -203,16 +206,19 @@ def planned_by_state(season_id: int, *, whole: bool = True) -> Select[str, int, 
 
 def season_waiting(session: Session, season_id: int) -> tuple[int, int]:
     """Return the numbers of matches to come, at most `COUNTED` + 1, and of held matches."""
-    planned = select(Match.id).where(Match.season_id == season_id, PLANNED)
-    waiting = planned.where(Match.state == MatchState.SCHEDULED).limit(COUNTED + 1).subquery()
-    on_hold = planned.where(Match.state == MatchState.HELD).subquery()
-    counts = (select(func.count()).select_from(some).scalar_subquery() for some in (waiting, on_hold))
-    to_come, held = session.exec(select(*counts)).one()
-    return to_come, held
+    waiting, on_hold = session.exec(WAITING, params={"id": season_id}).one()
+    return waiting, on_hold
 
 
 COUNTED = 10_000
 """Pages say only that there are more matches to come than these: counting a million takes 0.2 s."""
+
+_OF_IT = select(Match.id).where(Match.season_id == bindparam("id"), PLANNED)
+_SCHEDULED = _OF_IT.where(Match.state == MatchState.SCHEDULED).limit(COUNTED + 1)
+_ON_HOLD = _OF_IT.where(Match.state == MatchState.HELD)
+WAITING = select(
+    *(select(func.count()).select_from(some.subquery()).scalar_subquery() for some in (_SCHEDULED, _ON_HOLD))
+)
 
 
 def inherited(game: str, previous: Season | None) -> dict[str, Any]:
