@@ -22,7 +22,7 @@ from deadheat.cli.author.results import standings_table
 from deadheat.cli.console import USAGE, cannot, fail, short
 from deadheat.cli.output import Column, Columns, Output, places, says, table
 from deadheat.cli.server.api_client import Client, doubting
-from deadheat.cli.server.client import visit
+from deadheat.cli.server.client import connect
 from deadheat.engine.figures import counted
 from deadheat.league.records.rankings import Leaderboard, sentences, tally
 
@@ -293,7 +293,7 @@ def _checked(season_id: int, server: str | None) -> Output:
         with _reading(season_id) as session:
             recounted, dice = recount(session, season_id), dice_check(session, season_id)
     else:
-        with visit(server) as client, doubting():
+        with connect(server) as client, doubting():
             recounted, dice = recount_of(client, season_id), dice_of(client, season_id)
     ranking, log = (
         f"Ranking {recounted.snapshot_id} of season {season_id}",

@@ -18,7 +18,7 @@ from rich.table import Table
 from deadheat.cli.console import USAGE, fail, harmless, note, out, plain
 from deadheat.cli.output import AsJson, Column, Columns, Output, ToFile, listed, places, show, table
 from deadheat.cli.server.api_client import Client, doubting
-from deadheat.cli.server.client import Server, Token, own_name, visit, visits
+from deadheat.cli.server.client import Server, Token, connect, own_name, visits
 from deadheat.engine.figures import used
 from deadheat.league.records.entries import Entry
 from deadheat.league.records.matches import Late, Over, Timeouts
@@ -40,7 +40,7 @@ def leaderboard(
     """Show a season's ranking."""
     if season and named and season != named:
         fail("give one season, not two", USAGE)
-    with visit(server) as client:
+    with connect(server) as client:
         number = season or named
         if not number:
             author = own_name(server, token)
@@ -223,7 +223,7 @@ def export(
     server: Server = "",
 ) -> None:
     """Export everything public about a season, table by table, as JSON Lines or CSV (docs/reference/data-export.md)."""
-    with visit(server) as client:
+    with connect(server) as client:
         pieces = client.export(season, table.value, "csv" if as_csv else "jsonl")
         content = chain((next(pieces, b""),), pieces)  # a refusal arrives before the file is created
         try:

@@ -108,22 +108,14 @@ def connect(server: str, token: str = "") -> Iterator[Client]:
         raise typer.Exit(INTERRUPTED) from None
 
 
-@contextmanager
-def visit(server: str) -> Iterator[Client]:
-    """Connect for public data only: unlike `connect`, this never sends a token."""
-    server, _ = resolved(server, "-")
-    with connect(server, "") as client:
-        yield client
-
-
 def asks(verb: Verb) -> Command:
     """Turn a function of a client into a command with --server, --token and --json."""
     return says(verb, {"server": (Server, ""), "token": (Token, "")}, connect)
 
 
 def visits(verb: Verb) -> Command:
-    """Turn a function of a client into a command with --server and --json, for public data."""
-    return says(verb, {"server": (Server, "")}, visit)
+    """Turn a function of a client into a command with --server and --json, for what needs no token."""
+    return says(verb, {"server": (Server, "")}, connect)
 
 
 def own_name(server: str, token: str) -> str:

@@ -106,25 +106,15 @@ class Wire:
         """Close all idle connections."""
         self._pools.clear()
 
-    def pieces(self, method: str, path: str, **what: Any) -> Iterator[bytes]:
-        """Yield the body of a successful answer, decoded. `what` is sent: `params`, and `json` or `files`."""
-        response = self._answer(method, path, **what)
-        try:
-            yield from response.stream(PIECE_BYTES)
-        except HTTPError as error:
-            self._no_answer(error)
-        finally:
-            response.close()
-
-    def _answer(
+    def pieces(
         self,
         method: str,
         path: str,
         params: Mapping[str, Any] | None = None,
         json: Any = None,
         files: Mapping[str, tuple[str, bytes]] | None = None,
-    ) -> BaseHTTPResponse:
-        """Return a successful answer with its body unread. The caller closes it."""
+    ) -> Iterator[bytes]:
+        """Yield the body of a successful answer, decoded."""
         url = f"{self.server}{path}?{urlencode(params)}" if params else self.server + path
         body, kind = None, ""
         if files is not None:
@@ -132,10 +122,14 @@ class Wire:
         elif json is not None:
             body, kind = notation.dumps(json, ensure_ascii=False, allow_nan=False).encode(), "application/json"
         response = self._patiently(method, url, body, kind)
-        if refused := _refusal(response):
+        try:
+            if refused := _refusal(response):
+                raise refused
+            yield from response.stream(PIECE_BYTES)
+        except HTTPError as error:
+            self._no_answer(error)
+        finally:
             response.close()
-            raise refused
-        return response
 
     def _patiently(self, method: str, url: str, body: bytes | None, kind: str) -> BaseHTTPResponse:
         """Send a request, and repeat it where the module's text allows. Return the answer, whatever its status."""

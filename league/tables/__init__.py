@@ -5,7 +5,7 @@ not a wrong ranking: one seat is taken once, a version does not meet itself, run
 none, a played match has a transcript, and only a match with a result is rated.
 """
 
-from deadheat.league.tables.columns import MOST_WORD, SHA256_HEX, JobRow, Staged, UtcDateTime, json_column, word
+from deadheat.league.tables.columns import MOST_WORD, JobRow, Staged, UtcDateTime
 from deadheat.league.tables.contests import Contest, ContestPlayer, Meeting, MeetingPlayer
 from deadheat.league.tables.hosts import JudgingEnvironment, LeagueGame, Machine, Sample, WorkerHost
 from deadheat.league.tables.people import (
@@ -38,7 +38,6 @@ from deadheat.league.tables.seasons import (
     SeasonRules,
 )
 from deadheat.league.tables.series import (
-    SEATED,
     Appeal,
     Attempt,
     Ending,

@@ -18,7 +18,7 @@ it is over. All versions are fixed when it begins. It ends with the season's lad
 from collections import Counter
 from collections.abc import Sequence
 
-from sqlalchemy import and_, case
+from sqlalchemy import and_, bindparam, case
 from sqlmodel import Session, col, select
 
 from deadheat.engine.figures import counted, plural
@@ -204,13 +204,14 @@ def allowed(session: Session, season: Season) -> list[Contest]:
 def settle(session: Session, season: Season, row: Contest, room: int) -> Progress:
     """Settle a request, of which one series is played at a time: the duel with the fewest games continues."""
     progress = counting.settle(session, season, row, room, tests=counting.alone)
-    meetings = select(Meeting.id).where(Meeting.contest_id == row.id)
-    busy = select(Series.id).where(col(Series.meeting_id).in_(meetings), col(Series.state).in_(UNFINISHED))
-    if not progress.tables or session.exec(busy.limit(1)).first() is not None:
+    if not progress.tables or session.exec(BUSY, params={"contest_id": row.id}).first() is not None:
         return progress._replace(tables=())
     fewest = min(progress.tables, key=lambda table: session.get_one(Meeting, table.meeting_id).planned)
     return progress._replace(tables=[fewest])
 
+
+_MEETINGS = select(Meeting.id).where(Meeting.contest_id == bindparam("contest_id"))
+BUSY = select(Series.id).where(col(Series.meeting_id).in_(_MEETINGS), col(Series.state).in_(UNFINISHED)).limit(1)
 
 ENDS: Ends = {
     Outcome.STRONGER: (ContestState.PASSED, "It is stronger by {elo1:g} normalised Elo, rather than by {elo0:g}."),

@@ -124,8 +124,11 @@ def add_webhook(session: Session, person: Person, url: str) -> tuple[ChannelInfo
 
 
 def add_address(session: Session, person: Person, address: str) -> ChannelInfo:
-    """Add a person's e-mail address, and send it a confirmation link. Raises TooMany; BadSetting: about `address`, also
-    if this league sends no mail.
+    """Add a person's e-mail address, and send it a confirmation link.
+
+    Raises:
+        BadSetting: about `address`; also if this league sends no mail.
+        TooMany.
     """
     if not settings_of(session).smtp_url:
         raise BadSetting("address", _("this league sends no mail"))
@@ -253,10 +256,10 @@ def channels(session: Session, person: Person) -> list[ChannelInfo]:
     return [from_row(ChannelInfo, row) for row in session.exec(mine)]
 
 
-def deliveries(session: Session, person: Person) -> list[Delivery]:
-    """Return the newest 50 deliveries of a person's channels; `notice_id` is None for a test or a link."""
+def deliveries(session: Session, person: Person, limit: int = 50) -> list[Delivery]:
+    """Return the deliveries of a person's channels, the newest first; `notice_id` is None for a test or a link."""
     mine = select(Delivery).join(Channel, col(Channel.id) == Delivery.channel_id).where(Channel.user_id == person.id)
-    return list(session.exec(mine.order_by(col(Delivery.id).desc()).limit(50)))
+    return list(session.exec(mine.order_by(col(Delivery.id).desc()).limit(limit)))
 
 
 def claim_deliveries(

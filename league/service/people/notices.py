@@ -85,10 +85,14 @@ figures and reasons, which contain none.
 Facts = Mapping[str, str | int]
 
 
+SETTLED = select(BotVersion.state, BotVersion.reason, BotVersion.number, BotVersion.bot_id).where(
+    col(BotVersion.id) == bindparam("version_id")
+)
+
+
 def version_settled(session: Session, version_id: int) -> None:
     """Tell a bot's owners that a build is over."""
-    settled = select(BotVersion.state, BotVersion.reason, BotVersion.number, BotVersion.bot_id)
-    state, why, number, bot_id = session.exec(settled.where(BotVersion.id == version_id)).one()
+    state, why, number, bot_id = session.exec(SETTLED, params={"version_id": version_id}).one()
     ready = state is VersionState.READY
     kind = NoticeKind.VERSION_READY if ready else NoticeKind.VERSION_BROKEN
     reason = {} if ready else {"reason": why}
@@ -107,11 +111,12 @@ def gate_decided(session: Session, gate: Contest, candidate: BotVersion) -> None
 def panel_played(session: Session, run: Contest, version: BotVersion, points: float, most: int) -> None:
     """Tell a bot's owners how its version fared against the panel. `most`: the highest possible score."""
     verdict, minimum, reached = "", run.terms["minimum"], run.state is ContestState.PASSED
-    if minimum is not None:
-        short = N_("; it needs {minimum}, so it does not play")
-        verdict = N_("; it needs {minimum}, so it may play") if reached else short
-    elif "elo0" in run.terms:
+    if "elo0" in run.terms:
         verdict = N_("; it passed the test, so it may play") if reached else N_("; it did not pass the test")
+    if minimum is not None:
+        verdict = (
+            N_("; it needs {minimum}, so it may play") if reached else N_("; it needs {minimum}, so it does not play")
+        )
     facts = _season_facts(session, run.season_id) | {"version": version.number, "verdict": verdict}
     facts |= {"points": f"{points:g}", "most": most, "minimum": "" if minimum is None else f"{minimum:g}"}
     _tell_people_of(session, version.bot_id, NoticeKind.PANEL_PLAYED, f"panel/{run.public_id}", **facts)
@@ -150,19 +155,11 @@ def version_failed(session: Session, season_id: int, version_id: int, match_id: 
         _tell_people_of(session, bot_id, NoticeKind.MANY_FAULTS, subject, **facts)
 
 
-# Statements that are executed for each fault, or for each page of somebody who signed in, are built once.
 FAILING = (
     select(Season.name, Season.rest_faults, BotVersion.number, BotVersion.bot_id)
     .select_from(BotVersion)
     .join(Season, col(Season.id) == bindparam("season_id"))
     .where(col(BotVersion.id) == bindparam("version_id"))
-)
-NAME = select(Bot.name).where(col(Bot.id) == bindparam("bot_id"))
-TOLD = select(Notice.id).where(Notice.kind == bindparam("kind"), Notice.subject == bindparam("subject")).limit(1)
-UNREAD = (
-    select(func.count())
-    .select_from(Notice)
-    .where(col(Notice.user_id) == bindparam("user"), col(Notice.read_at).is_(None))
 )
 RECENT = (
     select(Participant.fault)
@@ -293,6 +290,13 @@ def count_unread(session: Session, person: Person) -> int:
     return session.exec(UNREAD, params={"user": person.id}).one()
 
 
+UNREAD = (
+    select(func.count())
+    .select_from(Notice)
+    .where(col(Notice.user_id) == bindparam("user"), col(Notice.read_at).is_(None))
+)
+
+
 def mark_read(session: Session, person: Person, up_to: int) -> int:
     """Mark a person's notices up to that id as read, and return the number of later, unread ones."""
     mine = (col(Notice.user_id) == person.id, col(Notice.id) <= up_to, col(Notice.read_at).is_(None))
@@ -311,8 +315,11 @@ def forget_old(session: Session) -> None:
 
 
 def _tell_people_of(session: Session, bot_id: int, kind: NoticeKind, subject: str, **facts: str | int) -> None:
-    name = session.exec(NAME, params={"bot_id": bot_id}).one()
-    _tell(session, _people(session, [bot_id])[bot_id], kind, subject, {"bot_id": bot_id, "bot": name, **facts})
+    about = {"bot_id": bot_id, "bot": session.exec(NAME, params={"bot_id": bot_id}).one(), **facts}
+    _tell(session, _people(session, [bot_id])[bot_id], kind, subject, about)
+
+
+NAME = select(Bot.name).where(col(Bot.id) == bindparam("bot_id"))
 
 
 def _tell_people_of_many(
@@ -344,11 +351,8 @@ def _write(session: Session, rows: Iterable[dict[str, Any]]) -> None:
     new = insert_new(session, Notice, sorted(rows, key=lambda row: (row["user_id"], row["subject"])))
     at = now(session)
     event = {"state": DeliveryState.WAITING, "at": at, "due_at": at}
-    if not new:
-        return
-    heard = select(Notice.id, Channel.id).join(Channel, col(Channel.user_id) == Notice.user_id)
-    pairs = session.exec(heard.where(col(Notice.id).in_(new), *IN_USE))
-    deliveries = [{"notice_id": notice_id, "channel_id": channel_id, **event} for notice_id, channel_id in pairs]
+    heard = session.exec(HEARD, params={"notices": new}) if new else ()
+    deliveries = [{"notice_id": notice_id, "channel_id": channel_id, **event} for notice_id, channel_id in heard]
     if deliveries:
         session.connection().execute(insert(Delivery).inline(), deliveries)  # workers may not read what they insert
 
@@ -356,10 +360,19 @@ def _write(session: Session, rows: Iterable[dict[str, Any]]) -> None:
 IN_USE = (col(Channel.disabled_at).is_(None), col(Channel.confirmed_at).is_not(None))
 """The conditions under which notices are sent to a channel."""
 
+HEARD = (
+    select(Notice.id, Channel.id)
+    .join(Channel, col(Channel.user_id) == Notice.user_id)
+    .where(col(Notice.id).in_(bindparam("notices", expanding=True)), *IN_USE)
+)
+
 
 def _is_told(session: Session, kind: NoticeKind, subject: str) -> bool:
     """Say whether the notice has been sent; it is always sent to all its readers at once."""
     return session.exec(TOLD, params={"kind": kind, "subject": subject}).first() is not None
+
+
+TOLD = select(Notice.id).where(Notice.kind == bindparam("kind"), Notice.subject == bindparam("subject")).limit(1)
 
 
 def _people(session: Session, bot_ids: Collection[int]) -> dict[int, list[int]]:

@@ -38,8 +38,7 @@ class HistoryPoint:
 def remember(session: Session, snapshot: RatingSnapshot) -> None:
     """Add a ranking that was just stored, and remove the points that it makes superfluous."""
     season_id = snapshot.season_id
-    newest = select(func.max(RatingPoint.second)).where(RatingPoint.season_id == Season.id).scalar_subquery()
-    began_at, last = session.exec(select(Season.created_at, newest).where(Season.id == season_id)).one()
+    began_at, last = session.exec(BEGINNING, params={"season": season_id}).one()
     second = max(0, int((snapshot.created_at - began_at).total_seconds()))
     if last is not None:
         # The first point stays, and the last of each span; a ranking in the same second as the first point replaces it.
@@ -58,6 +57,11 @@ def remember(session: Session, snapshot: RatingSnapshot) -> None:
         if row["rank"] is not None
     ]
     insert_rows(session, RatingPoint, rows)
+
+
+BEGINNING = select(
+    Season.created_at, select(func.max(RatingPoint.second)).where(RatingPoint.season_id == Season.id).scalar_subquery()
+).where(col(Season.id) == bindparam("season"))
 
 
 def history(session: Session, season_id: int, bot_id: int) -> list[HistoryPoint]:

@@ -10,6 +10,7 @@ the log.
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 from sqlalchemy import BigInteger, ScalarResult, Select, bindparam, cast
 from sqlalchemy import select as columns
 from sqlmodel import Session, case, col, func, select
+from sqlmodel.sql.expression import Select as SelectOf
 
 from deadheat.engine.core import Fault
 from deadheat.league.database import now
@@ -24,7 +26,7 @@ from deadheat.league.ratings import Games, Log, Prior, Rating, RatingConfig, Rat
 from deadheat.league.ratings.linear import Ints
 from deadheat.league.ratings.quality import PAIR_TABLE_PLAYERS
 from deadheat.league.ratings.table import FIGURES, by_rating
-from deadheat.league.service.ground.counting import counts, happened, taking_part
+from deadheat.league.service.ground.counting import SEASONS_AT_A_TIME, counts, happened, taking_part
 from deadheat.league.service.ground.lookups import final_ranking
 from deadheat.league.service.seasons.seasons import planned_by_state
 from deadheat.league.service.series.outcomes import rules_played
@@ -63,11 +65,7 @@ def season_log(session: Session, season_id: int, purpose: Purpose | None = None)
 
     Matches with the same seed share their dice: they are a group, named by the seed's commitment.
     """
-    version = cast(col(Participant.version_id), BigInteger)
-    packed = select((version * MOST + col(Participant.rank)) * MOST + col(Participant.seat))
-    packed = packed.join(Match, col(Match.id) == Participant.match_id)
-    packed = packed.order_by(col(Participant.match_id), col(Participant.seat))
-    codes = np.fromiter(_streamed(session, _counted(packed, season_id, purpose)), np.int64)
+    codes = np.fromiter(_streamed(session, _packed(season_id, purpose)), np.int64)
     seats, ranks, versions = codes % MOST, codes // MOST % MOST, codes // MOST**2
     starts = np.flatnonzero(seats == 0)
     sizes = np.diff(starts, append=len(codes))
@@ -82,16 +80,35 @@ def season_log(session: Session, season_id: int, purpose: Purpose | None = None)
     return log_of([str(version) for version in ids], games, labels)
 
 
+@lru_cache(SEASONS_AT_A_TIME)
+def _packed(season_id: int, purpose: Purpose | None) -> Select[Any]:
+    """Return the statement for one number for each seat, by match and seat."""
+    version = cast(col(Participant.version_id), BigInteger)
+    code = (version * MOST + col(Participant.rank)) * MOST + col(Participant.seat)
+    statement = (
+        select(code)
+        .join(Match, col(Match.id) == Participant.match_id)
+        .order_by(col(Participant.match_id), col(Participant.seat))
+    )
+    return _counted(statement, season_id, purpose)
+
+
 def _groups(session: Session, season_id: int, purpose: Purpose | None) -> tuple[Ints, list[str]]:
     """Return, for each match, the index of its commitment; nothing if no two matches share a seed."""
-    commitments = _counted(select(Match.commitment), season_id, purpose).group_by(col(Match.commitment))
-    if session.connection().execute(commitments.having(func.count() > 1).limit(1)).first() is None:
+    if session.connection().execute(_shared(season_id, purpose)).first() is None:
         return np.zeros(0, np.int64), []
     statement = _counted(select(Match.commitment).order_by(col(Match.id)), season_id, purpose)
     numbers: dict[str, int] = {}
     names = _streamed(session, statement)
     groups = np.fromiter((numbers.setdefault(name, len(numbers)) for name in names), np.int64)
     return groups, list(numbers)
+
+
+@lru_cache(SEASONS_AT_A_TIME)
+def _shared(season_id: int, purpose: Purpose | None) -> Select[Any]:
+    """Return the statement for a commitment that several matches share."""
+    commitments = _counted(select(Match.commitment), season_id, purpose).group_by(col(Match.commitment))
+    return commitments.having(func.count() > 1).limit(1)
 
 
 def _counted(statement: Select[Any], season_id: int, purpose: Purpose | None) -> Select[Any]:
@@ -118,11 +135,8 @@ def _priors_of(
     session: Session, season: Season, version_ids: Collection[int], config: RatingConfig
 ) -> dict[str, Prior]:
     """Return the prior of each version, by its id as text."""
-    before = _ended(session, season)
-    at_gates = select(Contest.candidate_id).where(Contest.season_id == season.id, Contest.kind == ContestKind.GATE)
-    passed = set(session.exec(at_gates.where(Contest.state == ContestState.PASSED)))
-    versions_by_bot = select(BotVersion.bot_id, BotVersion.id).order_by(col(BotVersion.bot_id), col(BotVersion.number))
-    by_bot = session.exec(versions_by_bot.where(_AMONG), params={"versions": list(version_ids)})
+    before, passed = _ended(session, season), _passed(session, season.id)
+    by_bot = session.exec(BY_BOT, params={"versions": list(version_ids)})
     priors: dict[str, Prior] = {}
     for bot_id, versions in groupby(by_bot, lambda row: row[0]):
         parent: int | None = None
@@ -140,7 +154,17 @@ def _priors_of(
     return priors
 
 
+def _passed(session: Session, season_id: int) -> set[int]:
+    """Return the versions that passed a promotion gate in the season."""
+    return set(session.exec(PASSED, params={"season": season_id}))
+
+
 _AMONG = col(BotVersion.id).in_(bindparam("versions", expanding=True))
+BOTS = select(BotVersion.id, BotVersion.bot_id).where(_AMONG)
+BY_BOT = select(BotVersion.bot_id, BotVersion.id).where(_AMONG).order_by(col(BotVersion.bot_id), col(BotVersion.number))
+PASSED = select(Contest.candidate_id).where(
+    Contest.season_id == bindparam("season"), Contest.kind == ContestKind.GATE, Contest.state == ContestState.PASSED
+)
 
 
 def _ended(session: Session, season: Season) -> dict[int, tuple[int, float, float]]:
@@ -187,9 +211,7 @@ class Field:
 def _fields_of(session: Session, season_id: int) -> tuple[Field, ...]:
     """Return the active versions of all bots that take part: by division, finalists first."""
     members: dict[tuple[int, bool, int], list[int]] = {}
-    entered = select(Entry.version_id, Entry.division, Entry.finals_seed, Entry.finals_place)
-    entered = entered.where(taking_part(season_id)).order_by(col(Entry.version_id))
-    for version_id, division, seed, place in session.exec(entered):
+    for version_id, division, seed, place in session.exec(_entered(season_id)):
         members.setdefault((division, seed is None, place or 0), []).append(version_id)
     return tuple(
         Field(division, not others, tuple(members[division, others, place]), finals_place=place or None)
@@ -216,6 +238,12 @@ def _set_apart(fields: Sequence[Field], played: Collection[int], in_finals: Coll
     return [field for _, field in sorted(ordered, key=lambda pair: pair[0])]
 
 
+@lru_cache(SEASONS_AT_A_TIME)
+def _entered(season_id: int) -> SelectOf[int, int, int | None, int | None]:
+    entered = select(Entry.version_id, Entry.division, Entry.finals_seed, Entry.finals_place)
+    return entered.where(taking_part(season_id)).order_by(col(Entry.version_id))
+
+
 Row = dict[str, Any]
 
 
@@ -233,18 +261,9 @@ def ranking_if_new(session: Session, season_id: int, newest: RatingSnapshot | No
     results = season_log(session, season_id)
     if newest is None:
         return _ranked(session, season, config, results, fields)
-    rows = newest.standings["rows"]
-    if newest.config == config.as_json() | _rules(season) and newest.log_sha256 == results.sha256:
-        ranked = {(row["version_id"], row["division"], row["finalist"], row.get("finals_place")) for row in rows}
-        wanted = {
-            (version_id, field.division, field.finalists, field.finals_place)
-            for field in fields
-            for version_id in field.version_ids
-        }
-        totals = _totals(session, season.id, results.games, _faults(session, season.id))
-        if ranked == wanted and newest.standings["totals"] == totals:
-            return None
-    start = {str(row["version_id"]): row["elo"] for row in rows}
+    if _unchanged(session, season, newest, config, results, fields):
+        return None
+    start = {str(row["version_id"]): row["elo"] for row in newest.standings["rows"]}
     return _ranked(session, season, config, results, fields, start)
 
 
@@ -255,6 +274,30 @@ def _config(season: Season) -> RatingConfig:
 def _rules(season: Season) -> dict[str, object]:
     """Return the season's settings that a ranking depends on, apart from those of the model."""
     return {"finals_log": season.finals_log.value} if season.finals_log is FinalsLog.FINALS else {}
+
+
+def _unchanged(
+    session: Session,
+    season: Season,
+    newest: RatingSnapshot,
+    config: RatingConfig,
+    results: Log,
+    fields: Sequence[Field],
+) -> bool:
+    if newest.config != config.as_json() | _rules(season) or newest.log_sha256 != results.sha256:
+        return False
+    ranked = {
+        (row["version_id"], row["division"], row["finalist"], row.get("finals_place"))
+        for row in newest.standings["rows"]
+    }
+    wanted = {
+        (version_id, field.division, field.finalists, field.finals_place)
+        for field in fields
+        for version_id in field.version_ids
+    }
+    return ranked == wanted and newest.standings["totals"] == _totals(
+        session, season.id, results.games, _faults(session, season.id)
+    )
 
 
 def _ranked(
@@ -310,8 +353,7 @@ def _players(field: Field) -> list[str]:
 def _played(session: Session, active: Set[int], results: Log) -> set[int]:
     """Return the active versions whose bots have played, with this or an earlier version."""
     logged = {int(player) for player in results.players}
-    statement = select(BotVersion.id, BotVersion.bot_id).where(_AMONG)
-    bots = dict(session.exec(statement, params={"versions": list(active | logged)}).all())
+    bots = dict(session.exec(BOTS, params={"versions": list(active | logged)}).all())
     played = {bots[version_id] for version_id in logged}
     return {version_id for version_id in active if bots[version_id] in played}
 
@@ -374,7 +416,7 @@ def _known(
             "part": linked[version_id],
             **_figures(ratings[str(version_id)], seasonal[str(version_id)], priors[str(version_id)]),
             "bot_games": bot_games[versions[version_id]["bot_id"]],
-            **faults.get(version_id, {"timeouts": 0, "other_faults": 0}),
+            **faults.get(version_id, NO_FAULTS),
         }
         for version_id in map(int, table.players)
     }
@@ -415,8 +457,7 @@ def _pairs(table: RatingTable, rows: Sequence[Row]) -> dict[str, Any]:
 def _totals(session: Session, season_id: int, rated: int, faults: Mapping[int, Mapping[str, int]]) -> dict[str, Any]:
     """Return the totals of the season. `causes`: the causes of void attempts at matches."""
     by_state = {state: count for state, count, _ in session.exec(planned_by_state(season_id))}
-    void = select(Attempt.cause, func.count()).where(*voids_at_planned(season_id))
-    causes = dict(session.exec(void.group_by(Attempt.cause).order_by(Attempt.cause)).all())
+    causes = dict(session.exec(_void_causes(season_id)).all())
     return {
         "rated": rated,
         "matches": sum(by_state.get(state, 0) for state in WITH_RESULT),
@@ -428,25 +469,40 @@ def _totals(session: Session, season_id: int, rated: int, faults: Mapping[int, M
     }
 
 
+@lru_cache(SEASONS_AT_A_TIME)
+def _void_causes(season_id: int) -> SelectOf[str, int]:
+    void = select(Attempt.cause, func.count()).where(*voids_at_planned(season_id))
+    return void.group_by(Attempt.cause).order_by(Attempt.cause)
+
+
 def _versions(session: Session, version_ids: Sequence[int]) -> dict[int, Row]:
     names = ("version", "language", "bot_id", "bot", "author", "team")
-    about = (BotVersion.id, BotVersion.number, BotVersion.language, Bot.id, Bot.name, User.name, Team.name)
-    statement = (
-        columns(*map(col, about))
-        .join_from(BotVersion, Bot, col(Bot.id) == BotVersion.bot_id)
-        .join(User, col(User.id) == Bot.owner_id)
-        .join(Team, col(Team.id) == Bot.team_id, isouter=True)
-        .where(_AMONG)
-    )
-    rows: Any = session.connection().execute(statement, {"versions": version_ids})
+    rows = session.connection().execute(VERSIONS, {"versions": version_ids})
     return {version_id: dict(zip(names, values, strict=True)) for version_id, *values in rows}
+
+
+_ABOUT = (BotVersion.id, BotVersion.number, BotVersion.language, Bot.id, Bot.name, User.name, Team.name)
+VERSIONS: Any = (
+    columns(*map(col, _ABOUT))
+    .join_from(BotVersion, Bot, col(Bot.id) == BotVersion.bot_id)
+    .join(User, col(User.id) == Bot.owner_id)
+    .join(Team, col(Team.id) == Bot.team_id, isouter=True)
+    .where(_AMONG)
+)
+
+
+NO_FAULTS = {"timeouts": 0, "other_faults": 0}
 
 
 def _faults(session: Session, season_id: int) -> dict[int, dict[str, int]]:
     """Return the time-outs and other faults of each version, separately for rated and unrated matches."""
+    failed = session.exec(_counted_faults(season_id))
+    return {version_id: {"timeouts": late, "other_faults": every - late} for version_id, late, every in failed}
+
+
+@lru_cache(SEASONS_AT_A_TIME)
+def _counted_faults(season_id: int) -> SelectOf[int, int, int]:
     timeouts = func.sum(case((col(Participant.fault) == Fault.TIMEOUT, 1), else_=0))
     failed = select(Participant.version_id, timeouts, func.count())
     failed = failed.join(Match, col(Match.id) == Participant.match_id).where(*happened(season_id))
-    failed = failed.where(col(Participant.fault).is_not(None)).group_by(col(Participant.version_id))
-    rows = session.exec(failed)
-    return {version_id: {"timeouts": late, "other_faults": every - late} for version_id, late, every in rows}
+    return failed.where(col(Participant.fault).is_not(None)).group_by(col(Participant.version_id))

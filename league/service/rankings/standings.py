@@ -8,12 +8,14 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import bindparam
 from sqlalchemy import select as columns
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, exists, func, select
+from sqlmodel.sql.expression import Select
 
 from deadheat.league.config import MOST_UNSETTLING, REFIT_SECONDS, SETTLED_SECONDS
 from deadheat.league.database import now, surroundings
@@ -21,9 +23,9 @@ from deadheat.league.errors import NotFound
 from deadheat.league.pairing.finals import is_settled
 from deadheat.league.records import from_row
 from deadheat.league.service.ground.audit import SYSTEM, audit_log, record
-from deadheat.league.service.ground.counting import HELD, may_be_drawn
+from deadheat.league.service.ground.counting import HELD, SEASONS_AT_A_TIME, may_be_drawn
 from deadheat.league.service.ground.lookups import PUBLISHED
-from deadheat.league.service.ground.steps import existing, lock_season, set_values
+from deadheat.league.service.ground.steps import existing, lock_season, set_values, update_rows, updating
 from deadheat.league.service.people import notices
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.history import remember
@@ -143,12 +145,9 @@ def refit(session: Session, season_id: int) -> bool:
     follows, never one too few.
     """
     with surroundings(session).reading() as reader:
-        serial = reader.exec(select(Season.log_serial).where(Season.id == season_id)).one()
-        newest = newest_snapshot(reader, season_id)
-        before = None if newest is None else reader.get(RatingSnapshot, newest)
-        snapshot = ranking_if_new(reader, season_id, before)
-    behind = (col(Season.id) == season_id, col(Season.rated_serial) < serial)
-    first = set_values(session, Season, *behind, rated_serial=serial)
+        serial = reader.exec(SERIAL, params={"season": season_id}).one()
+        snapshot = ranking_if_new(reader, season_id, _newest(reader, season_id))
+    first = update_rows(session, RATED, {"id": season_id}, rated_serial=serial, read=serial) == 1
     if not first or snapshot is None or season_id in session.exec(PUBLISHED).all():
         return False
     times = latency_by_version(session, season_id)
@@ -158,8 +157,7 @@ def refit(session: Session, season_id: int) -> bool:
     session.flush()
     remember(session, snapshot)
     thin(session, season_id)
-    awake = select(Entry.version_id, Entry.division).where(may_be_drawn(season_id), col(Entry.rests_since).is_(None))
-    playing = session.exec(awake).all()
+    playing = session.exec(_awake(season_id)).all()
     since = {"season": season_id, "since": now(session) - timedelta(days=1)}
     patient = session.connection().execute(BEYOND, since).scalars().all()
     settled = is_settled(snapshot.standings["rows"], dict(playing), patient)
@@ -170,11 +168,18 @@ def refit(session: Session, season_id: int) -> bool:
     return True
 
 
+@lru_cache(SEASONS_AT_A_TIME)
+def _awake(season_id: int) -> Select[int, int]:
+    return select(Entry.version_id, Entry.division).where(may_be_drawn(season_id), col(Entry.rests_since).is_(None))
+
+
 def order_is_settled(session: Session, season_id: int) -> bool:
     """Say whether further games are unlikely to change a season's order (`league.pairing.finals`)."""
     return session.exec(SETTLED_UNTIL, params={"season": season_id}).one() is not None
 
 
+SERIAL = select(Season.log_serial).where(col(Season.id) == bindparam("season"))
+RATED = updating(Season, "id").where(col(Season.rated_serial) < bindparam("read"))
 SETTLED_UNTIL = select(Season.settled_until).where(col(Season.id) == bindparam("season"))
 
 
@@ -223,6 +228,11 @@ def newest_snapshot(session: Session, season_id: int) -> int | None:
     return number
 
 
+def _newest(session: Session, season_id: int) -> RatingSnapshot | None:
+    number = newest_snapshot(session, season_id)
+    return None if number is None else session.get(RatingSnapshot, number)
+
+
 _NUMBERS = select(RatingSnapshot.id).where(RatingSnapshot.season_id == Season.id)
 NEWEST = select(
     _NUMBERS.where(col(RatingSnapshot.final).is_(True)).limit(1).scalar_subquery(),
@@ -249,13 +259,7 @@ def thin(session: Session, season_id: int) -> None:
     one of the newest (`WHOLE`), the last of an hour of the past day, or the last of a day. All other standings become
     `{}`. The points that bots' pages draw are kept separately (`league.service.rankings.history`).
     """
-    still_whole = (
-        select(RatingSnapshot.id, RatingSnapshot.created_at)
-        .where(RatingSnapshot.season_id == season_id)
-        .where(col(RatingSnapshot.whole).is_(True), col(RatingSnapshot.final).is_(False))
-        .order_by(col(RatingSnapshot.id))
-    )
-    rankings = session.exec(still_whole).all()
+    rankings = session.exec(STILL_WHOLE, params={"season": season_id}).all()
     keep = kept(rankings, now(session), WHOLE)
     gone = [snapshot_id for snapshot_id, _ in rankings if snapshot_id not in keep]
     if gone:
@@ -265,6 +269,14 @@ def thin(session: Session, season_id: int) -> None:
         chosen_by = qualified_at and session.exec(before.where(RatingSnapshot.created_at <= qualified_at)).one()
         if emptied := [snapshot_id for snapshot_id in gone if snapshot_id != chosen_by][:MOST_AT_ONCE]:
             set_values(session, RatingSnapshot, col(RatingSnapshot.id).in_(emptied), standings={}, whole=False)
+
+
+STILL_WHOLE = (
+    select(RatingSnapshot.id, RatingSnapshot.created_at)
+    .where(col(RatingSnapshot.season_id) == bindparam("season"))
+    .where(col(RatingSnapshot.whole).is_(True), col(RatingSnapshot.final).is_(False))
+    .order_by(col(RatingSnapshot.id))
+)
 
 
 def kept(rankings: Sequence[tuple[int, datetime]], at: datetime, newest: int) -> set[int]:
@@ -280,10 +292,17 @@ def kept(rankings: Sequence[tuple[int, datetime]], at: datetime, newest: int) ->
 
 def seasons_to_publish(session: Session) -> list[int]:
     """Return the closed seasons without published standings, in which no series is under way and no match is held."""
-    unfinished = select(Series.season_id).where(col(Series.state).in_(UNFINISHED))
-    held = select(Match.season_id).where(Match.state == MatchState.HELD)
-    closed = select(Season.id).where(Season.state == SeasonState.CLOSED).order_by(col(Season.id))
-    return list(session.exec(closed.where(*(col(Season.id).not_in(one) for one in (unfinished, held, PUBLISHED)))))
+    return list(session.exec(OVER))
+
+
+_UNFINISHED = select(Series.season_id).where(col(Series.state).in_(UNFINISHED))
+_HELD = select(Match.season_id).where(Match.state == MatchState.HELD)
+OVER = (
+    select(Season.id)
+    .where(Season.state == SeasonState.CLOSED)
+    .where(*(col(Season.id).not_in(those) for those in (_UNFINISHED, _HELD, PUBLISHED)))
+    .order_by(col(Season.id))
+)
 
 
 def publish(session: Session, season_id: int) -> bool:

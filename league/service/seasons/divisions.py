@@ -99,12 +99,8 @@ def divisions_of(session: Session, season_ids: Sequence[int]) -> dict[int, list[
     return by_season
 
 
-_ENTRIES = (
-    select(func.count())
-    .select_from(Entry)
-    .where(Entry.season_id == Division.season_id, Entry.division == Division.number)
-    .scalar_subquery()
-)
+_HERE = (Entry.season_id == Division.season_id, Entry.division == Division.number)
+_ENTRIES = select(func.count()).select_from(Entry).where(*_HERE).scalar_subquery()
 DIVISIONS: Any = (
     columns(*(getattr(Division, name) for name in ("season_id", "number", "name", "size")), _ENTRIES)
     .where(col(Division.season_id).in_(bindparam("ids", expanding=True)))

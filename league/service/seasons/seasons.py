@@ -161,12 +161,8 @@ def leading_season(session: Session, game: str) -> int | None:
 
 _CLOSED = col(Season.state).not_in(GOING_ON)
 _BOTS = select(func.count()).select_from(Entry).where(Entry.season_id == Season.id).scalar_subquery()
-LEADING = (
-    select(Season.id)
-    .where(Season.game == bindparam("game"), HAS_RESULTS)
-    .order_by(_CLOSED, case((_CLOSED, 0), else_=_BOTS).desc(), col(Season.id).desc())
-    .limit(1)
-)
+_ORDER = (_CLOSED, case((_CLOSED, 0), else_=_BOTS).desc(), col(Season.id).desc())
+LEADING = select(Season.id).where(Season.game == bindparam("game"), HAS_RESULTS).order_by(*_ORDER).limit(1)
 
 
 def season_info(session: Session, season_id: int) -> SeasonInfo:
@@ -218,14 +214,10 @@ COUNTED = 10_000
 """Pages say only that there are more matches to come than these: counting a million takes 0.2 s."""
 
 _OF_IT = select(Match.id).where(Match.season_id == bindparam("id"), PLANNED)
+_SCHEDULED = _OF_IT.where(Match.state == MatchState.SCHEDULED).limit(COUNTED + 1)
+_ON_HOLD = _OF_IT.where(Match.state == MatchState.HELD)
 WAITING = select(
-    *(
-        select(func.count()).select_from(some.subquery()).scalar_subquery()
-        for some in (
-            _OF_IT.where(Match.state == MatchState.SCHEDULED).limit(COUNTED + 1),
-            _OF_IT.where(Match.state == MatchState.HELD),
-        )
-    )
+    *(select(func.count()).select_from(some.subquery()).scalar_subquery() for some in (_SCHEDULED, _ON_HOLD))
 )
 
 

@@ -49,7 +49,7 @@ ENDS: Mapping[str | None, str] = {None: "played", Fault.EXITED: "resigned", Faul
 
 
 @dataclass(frozen=True, slots=True)
-class _QueueInfo:
+class QueueInfo:
     """One queue. `oldest_seconds`: how long the oldest row has waited; 0 if none waits. Some series always wait,
     because they are drawn ahead. So for these, it is how long a season with waiting series has had none running.
     """
@@ -68,7 +68,7 @@ class Queues:
     which the service failed too often; the others were no longer wanted.
     """
 
-    queues: tuple[_QueueInfo, ...]
+    queues: tuple[QueueInfo, ...]
     slots: int
     idle_slots: int
     ranking_age_seconds: Mapping[int, float]
@@ -89,12 +89,7 @@ def queues(session: Session) -> Queues:
     ages = {season_id: (at - created_at).total_seconds() for season_id, created_at, _ in ranked}
     behind = frozenset(season_id for season_id, _, is_behind in ranked if is_behind)
     given_up, *stand = session.connection().execute(STAND).one()
-    queued = {}
-    for life in KINDS:
-        rows = {state.value: stand.pop(0) for state in _counts(life)}
-        queued_at = stand.pop(0)
-        seconds = (at - queued_at).total_seconds() if queued_at is not None else 0.0
-        queued[life] = _QueueInfo(life.queue, rows, seconds)
+    queued = {life: _queue(life, stand, at) for life in KINDS}
     slots = judging_slots(session)
     idle = max(0, slots - sum(queue.rows[life.held] for life, queue in queued.items() if life.takes_slot))
     if idle and not queued[SERIES].rows[SERIES.waiting]:
@@ -152,6 +147,13 @@ def _ended(session: Session, at: datetime) -> dict[str, int]:
         end = ENDS.get(fault, str(fault)) if state is JobState.DONE else cause
         ended[end] = ended.get(end, 0) + count
     return ended
+
+
+def _queue(life: Life, stand: list[Any], at: datetime) -> QueueInfo:
+    """Return the state of one kind of job's queue, which is taken from the front of `stand`."""
+    rows = {state.value: stand.pop(0) for state in _counts(life)}
+    queued_at = stand.pop(0)
+    return QueueInfo(life.queue, rows, (at - queued_at).total_seconds() if queued_at is not None else 0.0)
 
 
 NEWEST = 1000
@@ -229,15 +231,21 @@ class Moment:
     machines: Mapping[int, Ran]
 
 
+IS_KEPT = select(exists().where(col(Sample.at) >= bindparam("minute", type_=UtcDateTime)))
+_WAITS = select(func.count()).where(Series.state == SERIES.waiting, col(Series.season_id).not_in(HOLDING_SEASONS))
+SAMPLED = select(select(func.max(Attempt.id)).scalar_subquery(), _WAITS.scalar_subquery())
+
+FORGOTTEN = delete(Sample).where(col(Sample.at) < bindparam("oldest", type_=UtcDateTime))
+
+
 def take_sample(session: Session) -> bool:
     """Store this minute's sample. Return False if it exists already, or another worker stores it at the same time."""
     minute = now(session).replace(second=0, microsecond=0)
-    before = session.exec(BEFORE).first()
-    if before is not None and before.at >= minute:
+    if session.exec(IS_KEPT, params={"minute": minute}).one():
         return False
-    waits = select(func.count()).where(Series.state == SERIES.waiting, col(Series.season_id).not_in(HOLDING_SEASONS))
-    waiting = session.exec(waits).one()
-    newest = session.exec(select(func.max(Attempt.id))).one() or 0
+    before = session.exec(BEFORE).first()
+    newest, waiting = session.exec(SAMPLED).one()
+    newest = newest or 0
     fresh = before is None or minute - before.at > GAP
     since = newest if before is None or fresh else before.attempt
     alive = now(session) - timedelta(seconds=settings_of(session).lease_seconds)
@@ -255,7 +263,7 @@ def take_sample(session: Session) -> bool:
     if not insert_new(session, Sample, [row]):
         return False
     _count(session, session.get_one(Sample, minute), since)
-    session.exec(delete(Sample).where(col(Sample.at) < minute - KEPT))
+    session.connection().execute(FORGOTTEN, {"oldest": minute - KEPT})
     if fresh or before is None or before.at.hour != minute.hour:
         forget_minutes(session, minute)
     return True
@@ -296,18 +304,22 @@ def _count(session: Session, newest: Sample, since: int) -> None:
             continue
         place = min(bisect_right(minutes, ended_at), len(rows) - 1)
         ran = counted.get((place, number)) or Ran(*rows[place].machines.get(number, (0, 0)))
-        if cause != Cause.PLAYED:
-            counted[place, number] = replace(ran, voids=ran.voids + 1)
-            continue
-        counted[place, number] = replace(
-            ran,
-            matches=ran.matches + 1,
-            stolen_seconds=ran.stolen_seconds + evidence.get("stolen_ns", 0) / NS_PER_S,
-            saved=ran.saved + evidence.get("past_deadline", 0),
-            replies=ran.replies + (replies or 0),
-        )
+        counted[place, number] = _with(ran, cause, evidence, replies or 0)
     for (place, number), ran in counted.items():
         rows[place].machines = {**rows[place].machines, number: _stored(ran)}
+
+
+def _with(ran: Ran, cause: str, evidence: Mapping[str, Any], replies: int) -> Ran:
+    """Return the sample with one more attempt."""
+    if cause != Cause.PLAYED:
+        return replace(ran, voids=ran.voids + 1)
+    return replace(
+        ran,
+        matches=ran.matches + 1,
+        stolen_seconds=ran.stolen_seconds + evidence.get("stolen_ns", 0) / NS_PER_S,
+        saved=ran.saved + evidence.get("past_deadline", 0),
+        replies=ran.replies + replies,
+    )
 
 
 def _stored(ran: Ran) -> list[float]:
