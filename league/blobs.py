@@ -150,7 +150,9 @@ class Blobs:
         return True
 
     def copy(self, name: str, to: "Blobs") -> None:
-        """Copy a blob in its stored form to another store, once it has been checked. Raises as `get` does."""
+        """Copy a blob in its stored form to another store, once it has been checked. Raises as `get` does; then nothing
+        was copied.
+        """
         pieces = self._pieces(name)
         with tempfile.TemporaryFile() as packed:
             try:

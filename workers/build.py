@@ -225,7 +225,8 @@ def _reason(context: Context, played: Played, seat: Seat) -> str:
     for record in fault_records(played.transcript):
         if record.seat != seat:
             continue
-        if record.fault is Fault.TIMEOUT:  # a machine known to be unfit may not call a bot slow
+        if record.fault is Fault.TIMEOUT:
+            # A machine known to be unfit may not call a bot slow. Without a keeper, its fitness is unknown.
             with context.database.reading() as session:
                 reasons = unfit_reasons(session, context.host)
             if reasons and reasons != (NOT_SEEN,) and not context.settings.judge_unfit:

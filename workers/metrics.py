@@ -150,7 +150,8 @@ def record(transcripts: Sequence[Transcript], latencies: Iterable[Latency], seas
         if used := [reply.cpu_ns / NS_PER_S for reply in replies if reply.cpu_ns is not None]:
             _observe(reply_cpu_seconds.labels(game, command), used)
         if lateness := [reply.late_ns / NS_PER_S for reply in replies if reply.fault is Fault.TIMEOUT]:
-            _observe(referee_late_seconds.labels(game), lateness)  # no other reply had to wake anybody
+            # No other reply had to wake anybody at a set instant.
+            _observe(referee_late_seconds.labels(game), lateness)
 
 
 def _observe(histogram: Histogram, values: Sequence[float]) -> None:

@@ -3,7 +3,7 @@
 State: ``offer`` [block, block] or null; ``bets`` [{choice, bet, acquired, paid}, ...] or null, and ``coin``; for each
 seat ``boards`` (cells as [row, column], 1-based, block after block), ``pieces`` (the blocks' names in the same order),
 ``last`` (cells just filled), ``blocks`` (acquired this round or null), ``chips``, ``bank_ms``, ``filled``, ``square``,
-``totals``. Constants, such as the shapes of blocks, are in the document's ``board`` part (`shapes()`).
+``totals``. Constants, such as the shapes of blocks, are in the document's ``board`` part (`_shapes`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence

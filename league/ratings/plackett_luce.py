@@ -46,17 +46,12 @@ def plackett_luce(parts: Sequence[Tables], ranks: Ranks, beliefs: Beliefs, start
     by_size: dict[int, list[_Choices]] = {}
     for tables in parts:
         for pattern, players, counts in _patterns(tables):
-            for rank in np.unique(pattern) if ranks is Ranks.PLACEMENT else [0]:
-                # The columns that share a place, and those behind them. The last one left is not a choice.
-                tied, behind = np.flatnonzero(pattern == rank).tolist(), np.flatnonzero(pattern > rank).tolist()
-                weights = np.repeat(counts * (1.0 if behind else 1 - 1 / len(tied)), len(tied))
-                chosen += np.bincount(players[:, tied].ravel(), weights, minlength=len(start))
-                for left in range(len(tied), 0 if behind else 1, -1):
-                    share = 1 / comb(len(tied), left)  # of the possible orders, those with this set
-                    each = (counts * share).astype(np.float64)
-                    for some in combinations(tied, left):
-                        columns = [*some, *behind]
-                        by_size.setdefault(len(columns), []).append(_Choices(players[:, columns], each))
+            for columns, weight in _chosen(pattern, ranks):
+                weights = np.repeat(counts * weight, len(columns))
+                chosen += np.bincount(players[:, columns].ravel(), weights, minlength=len(start))
+            for columns, weight in _sets(pattern, ranks):
+                weights = (counts * weight).astype(np.float64)
+                by_size.setdefault(len(columns), []).append(_Choices(players[:, columns], weights))
     choices = [
         _Choices(np.concatenate([group.sets for group in same]), np.concatenate([group.weights for group in same]))
         for _, same in sorted(by_size.items())
@@ -104,3 +99,24 @@ def _patterns(tables: Tables) -> Iterator[tuple[Ints, Ints, Ints]]:
     for number, pattern in enumerate(patterns):
         rows = np.flatnonzero(which.ravel() == number)
         yield pattern, players[rows], tables.counts[rows]
+
+
+def _tied(pattern: Ints, ranks: Ranks) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield the columns that share a place, with the columns behind them, as far as they are ranked."""
+    for rank in np.unique(pattern) if ranks is Ranks.PLACEMENT else [0]:
+        yield np.flatnonzero(pattern == rank).tolist(), np.flatnonzero(pattern > rank).tolist()
+
+
+def _chosen(pattern: Ints, ranks: Ranks) -> Iterator[tuple[list[int], float]]:
+    """Yield columns with how often each was chosen; the last one left is not a choice."""
+    for tied, behind in _tied(pattern, ranks):
+        yield tied, 1.0 if behind else 1 - 1 / len(tied)
+
+
+def _sets(pattern: Ints, ranks: Ranks) -> Iterator[tuple[list[int], float]]:
+    """Yield the columns among which a choice was made, with its share of the possible orders."""
+    for tied, behind in _tied(pattern, ranks):
+        for left in range(len(tied), 0, -1):
+            for some in combinations(tied, left):
+                if left + len(behind) > 1:
+                    yield [*some, *behind], 1 / comb(len(tied), left)

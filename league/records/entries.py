@@ -117,6 +117,15 @@ class AskedChallenge(Record):
     waits: Annotated[str, Field(description="What its next match waits for; empty while it plays, and when over.")] = ""
     opponents: Annotated[int, Field(description="If several, `opponent` is the first; the score is the total.")] = 1
 
+    @property
+    def sides(self) -> tuple[str, str]:
+        """The names of both sides, with version numbers or authors if both have the same name."""
+        if self.bot != self.opponent:
+            return self.bot, self.opponent
+        if self.bot_id == self.opponent_id:
+            return f"{self.bot} v{self.version}", f"{self.opponent} v{self.opponent_version}"
+        return self.bot, f"{self.opponent} ({self.opponent_author})"
+
 
 @dataclass(frozen=True, slots=True)
 class PanelOpponent:

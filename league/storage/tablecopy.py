@@ -67,7 +67,9 @@ def _reflected(engine: Engine) -> list[Table]:
 
 
 def table_sum(source: Connection, table: Table, copy_to: Connection | None = None) -> TableSum:
-    """Compute a table's digest. With `copy_to`, also copy the rows there."""
+    """Compute a table's digest. With `copy_to`, also copy the rows there. Hashes are added up, so the order of rows
+    does not matter: databases sort text differently.
+    """
     # In the order of the keys, since a season refers to an earlier one.
     statement = select(table).order_by(*table.primary_key.columns).execution_options(yield_per=ROWS_AT_A_TIME)
     count = total = 0

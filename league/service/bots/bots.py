@@ -203,9 +203,8 @@ def add_version(
     may_upload(session, owner, bot_id)
     same = (BotVersion.source_sha256 == upload.sha256, BotVersion.language == upload.language)
     same = (*same, BotVersion.bot_id == bot_id, BotVersion.entry == upload.entry)
-    alike = select(BotVersion.number).where(
-        *same, BotVersion.state != VersionState.BROKEN
-    )  # the image may have changed
+    # A broken version may be uploaded again, because the image that builds it may have changed.
+    alike = select(BotVersion.number).where(*same, BotVersion.state != VersionState.BROKEN)
     if (number := session.exec(alike.order_by(col(BotVersion.number).desc())).first()) is not None:
         again = _("Version %(n)s of this bot is the same file, byte for byte. To play it again, choose that version.")
         raise BadUpload("same-file", again % {"n": number})
@@ -287,7 +286,9 @@ INFO = (
 
 
 def trial_of(session: Session, owner: Person, bot_id: int, number: int) -> str:
-    """Return the blob of a version's last qualification match, for its author. Raises NotFound, also without one."""
+    """Return the blob's name of the transcript of a version's last qualification match, for its author. Raises
+    NotFound, also if no such match was played.
+    """
     row = _own_version(session, owner, bot_id, number)
     if row.trial_sha256 is None:
         raise NotFound("trial match of version", number)

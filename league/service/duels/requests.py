@@ -190,15 +190,21 @@ def allowed(session: Session, season: Season) -> list[Contest]:
         elif (own in out and not by_author(out[own])) or (gone and len(others) == 1):
             why = N_("One of its bots no longer takes part in the season.")
         else:
-            theirs = select(MeetingPlayer.meeting_id).join(BotVersion, col(BotVersion.id) == MeetingPlayer.version_id)
-            theirs = theirs.where(col(BotVersion.bot_id).in_(gone))
-            duels = matchups(session, Contest.id == row.id, col(Meeting.id).in_(theirs)) if gone else ()
-            if left := [duel for duel in duels if "outcome" not in duel.meeting.score]:
-                drop_planned(session, row, [duel.meeting for duel in left])
-                close(session, row, left, Outcome.LEFT)
+            _end_duels(session, row, gone)
             continue
         end(session, row, ContestState.ENDED, why)
     return [row for row in rows if row.state is ContestState.RUNNING]
+
+
+def _end_duels(session: Session, row: Contest, gone: set[int]) -> None:
+    """End a contest's duels with these bots: what waits is dropped, and what is played counts before a duel is over."""
+    theirs = select(MeetingPlayer.meeting_id).join(BotVersion, col(BotVersion.id) == MeetingPlayer.version_id)
+    theirs = theirs.where(col(BotVersion.bot_id).in_(gone))
+    found = matchups(session, Contest.id == row.id, col(Meeting.id).in_(theirs)) if gone else ()
+    left = [duel for duel in found if "outcome" not in duel.meeting.score]
+    if left:
+        drop_planned(session, row, [duel.meeting for duel in left])
+        close(session, row, left, Outcome.LEFT)
 
 
 def settle(session: Session, season: Season, row: Contest, room: int) -> Progress:

@@ -31,7 +31,9 @@ def counts(season_id: int) -> tuple[ColumnElement[bool], ...]:
 
 
 def happened(season_id: int) -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions under which a match counts for statistics of faults, also if it is unrated."""
+    """Return the conditions under which a match counts for statistics of faults: also unrated ones, except those at an
+    author's request.
+    """
     return (
         col(Match.season_id) == season_id,
         col(Match.state).in_(WITH_RESULT),

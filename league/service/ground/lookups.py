@@ -15,6 +15,7 @@ PUBLISHED = select(RatingSnapshot.season_id).where(col(RatingSnapshot.final).is_
 
 
 def newest_ranking(session: Session, season_id: int) -> RatingSnapshot | None:
+    """Return the season's newest ranking, final or not."""
     rankings = select(RatingSnapshot).where(RatingSnapshot.season_id == season_id)
     return session.exec(rankings.order_by(col(RatingSnapshot.id).desc()).limit(1)).first()
 

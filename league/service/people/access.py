@@ -164,7 +164,8 @@ def change_password(
     `used` has just proved to be the owner's. A first password leaves channels and identity. Only the service's log
     records it: the audit log is public.
     """
-    password_hash = hashed(password)  # before the first write, after which SQLite's other writers wait
+    # On SQLite other writers wait for the hashing, unless nothing was executed before it.
+    password_hash = hashed(password)
     row = session.get_one(User, person.id)
     had_one, row.password_hash = row.password_hash is not None, password_hash
     session.flush()

@@ -123,7 +123,9 @@ def take_out(session: Session, organiser: Person, season_id: int, bot_id: int, r
 
 
 def disqualify(session: Session, organiser: Person, season_id: int, bot_id: int, reason: str) -> None:
-    """Disqualify a bot: until it is reinstated, none of its matches counts. Raises as `take_out` does."""
+    """Disqualify a bot: it gets no matches from now on, and none of those it played counts, until it is reinstated.
+    Raises as `take_out` does.
+    """
     organiser.must_organise()
     _rule_out(session, organiser, season_id, bot_id, Absence.DISQUALIFIED, reason)
 

@@ -35,7 +35,9 @@ def must_be_admitted(session: Session, who: Person, season: Season, bot: Bot) ->
 
 
 def check_admission(session: Session, who: Person, season: Season, bot: Bot) -> None:
-    """Check that the season accepts one more entry of the locked bot's owners. Raises NotAdmitted, TooMany."""
+    """Check that the season accepts one more entry of this bot's owners. The caller has locked the season and the bot.
+    Raises NotAdmitted, TooMany.
+    """
     must_be_admitted(session, who, season, bot)
     if who.organises or season.entries_per_author is None:
         return

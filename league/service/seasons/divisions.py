@@ -127,7 +127,9 @@ def _make_room(session: Session, season_id: int, number: int) -> None:
 
 
 def assign_division(session: Session, organiser: Person, season_id: int, bot_id: int, number: int) -> None:
-    """Put an entry into another division. Raises NotAllowed, NotFound, TooMany; WrongState: it is frozen."""
+    """Put an entry into another division. Its played matches stay in the log. Raises NotAllowed, NotFound, TooMany;
+    WrongState: the season is frozen.
+    """
     organiser.must_organise()
     season = lock_season(session, season_id)
     if season.state not in ENTERABLE:

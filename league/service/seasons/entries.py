@@ -199,7 +199,9 @@ def offer_version(session: Session, version_id: int) -> None:
 
 
 def offer_newest(session: Session, season: Season) -> None:
-    """Offer the entries of a season that is open again the versions that became ready while it was frozen."""
+    """Offer the entries of a season that is open again the versions that became ready while it was frozen. The caller
+    has locked the season.
+    """
     newer = select(BotVersion.id).where(
         BotVersion.bot_id == Entry.bot_id, BotVersion.id > Entry.version_id, BotVersion.state == VersionState.READY
     )

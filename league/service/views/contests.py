@@ -326,27 +326,36 @@ def contest(
         if row.kind is not ContestKind.PANEL:
             fields |= _difference(fields["versions"], opponents)
         return records.ContestDetail(**fields, standings=[], bracket=[], opponents=opponents)
-    # The round `since` is still being drawn or played; the meetings before it do not change.
-    since = 1 if row.format is EvaluationFormat.ROUND_ROBIN else shown.round
-
-    def so_far() -> list[Placed]:
-        earlier = keep(("met", row.id), since, lambda: meetings(session, row.id, until=since - 1))
-        return standings_of(session, row, [*earlier, *meetings(session, row.id, since)])
-
-    connection, mine = session.connection(), {"evaluation": row.id}
-    if connection.execute(KEPT, mine).first() is not None:  # they were stored at its end
-        places = PLACES if versions is None else PLACES.where(col(ContestPlayer.version_id).in_(versions))
-        placed = [Placed(*values) for values in connection.execute(places.offset(skip).limit(limit), mine)]
-    else:
-        version = (since, *connection.execute(SO_FAR, {**mine, "since": since}).one())
-        every = keep(("standings", row.id), version, so_far)
-        placed = [each for each in every if versions is None or each.player in versions][skip:][:limit]
+    placed = _final(session, row, versions, skip, limit)
+    if placed is None:
+        since = 1 if row.format is EvaluationFormat.ROUND_ROBIN else shown.round
+        version = (since, *session.connection().execute(SO_FAR, {"evaluation": row.id, "since": since}).one())
+        so_far = keep(("standings", row.id), version, lambda: _so_far(session, row, since, keep))
+        there = [standing for standing in so_far if versions is None or standing.player in versions]
+        placed = there[skip:][:limit]
     seats, standings = seats_of(session, row.id, [each.player for each in placed]), []
     for each in placed:
         seat, author, gone = seats[each.player]
         known = {"place": each.place, "seed": each.seed, "author": author, "gone": gone}
         standings.append(from_row(EvaluationStanding, seat, **known, **{**NO_FIGURES, **each.figures}))
     return records.ContestDetail(**fields, standings=standings, bracket=bracket_of(session, row), opponents=[])
+
+
+def _so_far(session: Session, row: Contest, since: int, keep: Keep) -> list[Placed]:
+    """Compute the standings. The round `since` is still being drawn or played; the meetings before it do not change."""
+    earlier = keep(("met", row.id), since, lambda: meetings(session, row.id, until=since - 1))
+    return standings_of(session, row, [*earlier, *meetings(session, row.id, since)])
+
+
+def _final(
+    session: Session, row: Contest, versions: Collection[int] | None, skip: int, limit: int | None
+) -> list[Placed] | None:
+    """Return the standings as stored at the end of the evaluation, or None if they were not stored."""
+    connection, mine = session.connection(), {"evaluation": row.id}
+    if connection.execute(KEPT, mine).first() is None:
+        return None
+    places = PLACES if versions is None else PLACES.where(col(ContestPlayer.version_id).in_(versions))
+    return [Placed(*values) for values in connection.execute(places.offset(skip).limit(limit), mine)]
 
 
 _MINE = col(ContestPlayer.contest_id) == bindparam("evaluation")

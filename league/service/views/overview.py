@@ -367,9 +367,13 @@ class Feed:
 def season_feed(session: Session, season_id: int) -> Feed:
     """Return a season's feed. Raises NotFound."""
     season = existing(session, Season, season_id)
-    entered = col(Bot.id).in_(select(Entry.bot_id).where(Entry.season_id == season_id))
-    news, about = announcements(session, season_id, MOST_ITEMS), (season.name, f"/seasons/{season_id}")
-    return _feed(session, *about, season.created_at, {season_id: season.name}, entered, news)
+    entered = select(Entry.bot_id).where(Entry.season_id == season_id)
+    items = [
+        *_announced(session, announcements(session, season_id, MOST_ITEMS)),
+        *_steps(session, {season_id: season.name}),
+        *_versions(session, col(Bot.id).in_(entered)),
+    ]
+    return _feed(session, season.name, f"/seasons/{season_id}", season.created_at, items)
 
 
 def bot_feed(session: Session, bot_id: int) -> Feed:
@@ -377,8 +381,8 @@ def bot_feed(session: Session, bot_id: int) -> Feed:
     bot = existing(session, Bot, bot_id)
     seasons = select(Season.id, Season.name).join(Entry, col(Entry.season_id) == Season.id)
     seasons = seasons.where(Entry.bot_id == bot_id).order_by(col(Season.id).desc()).limit(MOST_SEASONS)
-    names = dict(session.exec(seasons).all())
-    return _feed(session, bot.name, f"/bots/{bot_id}", bot.created_at, names, col(Bot.id) == bot_id)
+    items = [*_steps(session, dict(session.exec(seasons).all())), *_versions(session, col(Bot.id) == bot_id)]
+    return _feed(session, bot.name, f"/bots/{bot_id}", bot.created_at, items)
 
 
 def game_feed(session: Session, game: str, title: str, begins_at: datetime) -> Feed:
@@ -386,45 +390,66 @@ def game_feed(session: Session, game: str, title: str, begins_at: datetime) -> F
     seasons = select(Season.id, Season.name).where(Season.game == game)
     names = dict(session.exec(seasons.order_by(col(Season.id).desc()).limit(MOST_SEASONS)).all())
     news = [entry for entry in announcements(session) if entry.season_id is None or entry.season_id in names]
-    return _feed(session, title, f"/games/{game}", begins_at, names, col(Bot.game) == game, news)
+    items = [*_announced(session, news), *_steps(session, names), *_versions(session, col(Bot.game) == game)]
+    return _feed(session, title, f"/games/{game}", begins_at, items)
 
 
-def _feed(
-    session: Session,
-    title: str,
-    path: str,
-    began_at: datetime,
-    names: Mapping[int, str],
-    bots: ColumnElement[bool],
-    news: Iterable[Announcement] = (),
-) -> Feed:
-    """Return the feed of these announcements, of the states and published standings of the seasons with these `names`,
-    and of the versions of `bots` that became ready.
-    """
-    first = session.exec(select(AuditRecord.sha256).order_by(col(AuditRecord.id)).limit(1)).first()
-    league = uuid5(NAMESPACE_URL, f"urn:deadheat:league:{first or ''}")
-    items = []
-    for row in news:
-        about = "/" if row.season_id is None else f"/seasons/{row.season_id}"
-        items.append(Item(uuid5(league, f"/announcements/{row.id}"), row.title, row.text, about, row.at))
+def _feed(session: Session, title: str, path: str, began_at: datetime, items: Sequence[Item]) -> Feed:
+    newest = sorted(items, key=lambda item: (item.at, item.id), reverse=True)[:MOST_ITEMS]
+    return Feed(_id(session, path), title, path, newest[0].at if newest else began_at, newest)
+
+
+def _announced(session: Session, rows: Sequence[Announcement]) -> list[Item]:
+    return [
+        Item(
+            _id(session, f"/announcements/{row.id}"),
+            row.title,
+            row.text,
+            "/" if row.season_id is None else f"/seasons/{row.season_id}",
+            row.at,
+        )
+        for row in rows
+    ]
+
+
+def _steps(session: Session, names: dict[int, str]) -> list[Item]:
+    """Return the items about the changes of seasons' states, and about published standings."""
     subjects = {f"season/{season_id}": season_id for season_id in names}
     steps = (col(AuditRecord.subject).in_(list(subjects)), col(AuditRecord.action).in_(list(STEPS)))
-    for step in session.exec(select(AuditRecord).where(*steps).order_by(col(AuditRecord.id).desc()).limit(MOST_ITEMS)):
-        about, at = f"/seasons/{subjects[step.subject]}", datetime.fromisoformat(step.at)
-        words = STEPS[step.action].format(season=names[subjects[step.subject]])
-        items.append(Item(uuid5(league, f"/audit/{step.id}"), words, f"{words}.", about, at))
+    records = select(AuditRecord).where(*steps).order_by(col(AuditRecord.id).desc()).limit(MOST_ITEMS)
+    items = []
+    for row in session.exec(records):
+        season_id = subjects[row.subject]
+        title = STEPS[row.action].format(season=names[season_id])
+        at = datetime.fromisoformat(row.at)
+        items.append(Item(_id(session, f"/audit/{row.id}"), title, f"{title}.", f"/seasons/{season_id}", at))
+    return items
+
+
+def _versions(session: Session, which: ColumnElement[bool]) -> list[Item]:
+    """Return the items about versions that became ready, of bots that meet the condition."""
     shown = (BotVersion.id, BotVersion.number, BotVersion.language, BotVersion.built_at, Bot.id, Bot.name, User.name)
-    ready = (
+    statement = (
         columns(*map(col, shown))
         .join_from(BotVersion, Bot, col(Bot.id) == col(BotVersion.bot_id))
         .join(User, col(User.id) == col(Bot.owner_id))
-        .where(col(BotVersion.state) == VersionState.READY, col(BotVersion.built_at).is_not(None), bots)
+        .where(col(BotVersion.state) == VersionState.READY, col(BotVersion.built_at).is_not(None), which)
         .order_by(col(BotVersion.id).desc())
         .limit(MOST_ITEMS)
     )
-    rows: Iterable[Any] = session.connection().execute(ready)
+    rows: Iterable[Any] = session.connection().execute(statement)
+    items = []
     for version_id, number, language, built_at, bot_id, bot, author in rows:
-        words, about = f"Version {number} of {author}/{bot} is ready", f"/bots/{bot_id}"
-        items.append(Item(uuid5(league, f"/versions/{version_id}"), words, f"Written in {language}.", about, built_at))
-    newest = sorted(items, key=lambda item: (item.at, item.id), reverse=True)[:MOST_ITEMS]
-    return Feed(uuid5(league, path), title, path, newest[0].at if newest else began_at, newest)
+        title = f"Version {number} of {author}/{bot} is ready"
+        items.append(
+            Item(_id(session, f"/versions/{version_id}"), title, f"Written in {language}.", f"/bots/{bot_id}", built_at)
+        )
+    return items
+
+
+def _id(session: Session, name: str) -> UUID:
+    league = session.info.get("league of feeds")
+    if league is None:
+        first = session.exec(select(AuditRecord.sha256).order_by(col(AuditRecord.id)).limit(1)).first()
+        league = session.info["league of feeds"] = uuid5(NAMESPACE_URL, f"urn:deadheat:league:{first or ''}")
+    return uuid5(league, name)
