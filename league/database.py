@@ -86,7 +86,7 @@ def utc_now() -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
-class _Surroundings:
+class Surroundings:
     """The inputs of a use case from outside."""
 
     settings: Settings
@@ -95,10 +95,10 @@ class _Surroundings:
     reading: Callable[[], AbstractContextManager[Session]]  # a session beside the current one, for long reads
 
 
-def surroundings(session: Session) -> _Surroundings:
+def surroundings(session: Session) -> Surroundings:
     """Return the inputs with which the session's `Database` was made."""
     value = session.info["surroundings"]
-    assert isinstance(value, _Surroundings)
+    assert isinstance(value, Surroundings)
     return value
 
 
@@ -152,7 +152,7 @@ class Database:
         self.engine = engine.execution_options()  # for callers without a session; only this copy has the listener
         event.listen(self.engine, "begin", _begin)
         clock = clock or (ServerClock(self.engine) if on_server else utc_now)
-        self._surroundings = _Surroundings(settings, clock, entropy, self.reading)
+        self._surroundings = Surroundings(settings, clock, entropy, self.reading)
 
     @contextmanager
     def transaction(self) -> Iterator[Session]:

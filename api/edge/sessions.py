@@ -57,7 +57,8 @@ def keep(response: Response, request: Request, settings: Settings, issued: Issue
 def set_cookie(response: Response, request: Request, settings: Settings, name: str, value: str, seconds: int) -> None:
     """Set a cookie that no script can read; with 0 `seconds` the browser removes it."""
     secure = is_secure(request, settings)
-    response.set_cookie(name, value, max_age=seconds, path="/", secure=secure, httponly=True, samesite="lax")
+    expires = None if seconds else 0
+    response.set_cookie(name, value, seconds, expires, path="/", secure=secure, httponly=True, samesite="lax")
 
 
 def is_secure(request: Request, settings: Settings) -> bool:

@@ -89,13 +89,18 @@ def game(shared: Shared, name: str) -> str:
 def kit(name: str, kit: str) -> Response:
     if name not in GAMES or kit not in house_bots(name):
         raise NotFound("starter kit", kit)
+    headers = {"Content-Disposition": f'attachment; filename="{name}-{kit}.zip"'}
+    return Response(_zipped(name, kit), headers=headers, media_type="application/zip")
+
+
+@cache
+def _zipped(name: str, kit: str) -> bytes:
     folder, made = bots_of(name) / kit, io.BytesIO()
     with ZipFile(made, "w", ZIP_DEFLATED) as archive:
         for path in sorted(folder.rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:
                 archive.writestr(ZipInfo(str(path.relative_to(folder))), path.read_bytes())  # always the same
-    headers = {"Content-Disposition": f'attachment; filename="{name}-{kit}.zip"'}
-    return Response(made.getvalue(), headers=headers, media_type="application/zip")
+    return made.getvalue()
 
 
 @cache

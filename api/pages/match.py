@@ -65,8 +65,9 @@ def match(shared: Shared, request: Request, viewer: Viewer, match_id: Id) -> Res
     watched: dict[str, object] | None = None
     if detail.state is MatchState.SCHEDULED:
         seen = shared.read(live.watch, match_id, viewer)
-        game = variants.rules(seen.game, seen.variant)
-        shown = [] if seen.match is None else scenes_so_far(game, seen.match, detail.names)
+        shown = []
+        if seen.match is not None:  # of others the server may not have the game any more
+            shown = scenes_so_far(variants.rules(seen.game, seen.variant), seen.match, detail.names)
         watched = {"told": told(seen), "scenes": shown}
     values |= {"moves": _moves(shared, detail), "watched": watched, "ended": ended(detail)}
     content = render(shared, "match.html", match=detail, **values)

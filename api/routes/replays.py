@@ -194,29 +194,39 @@ def watch(shared: Shared, viewer: Viewer, match_id: Id, request: Request) -> Res
     """Return a match in progress, as far as a spectator may see it: ``told`` (a sentence), ``ends`` (nothing more will
     be shown here) and ``match``, a document like that of a replay, or null.
     """
-    key, private = ("live", language(), match_id), False
-    body = shared.bodies.fresh(key)  # made at most once a second however many watch
-    if body is None:
-        with shared.db.reading() as session:
-            watched = live.watch(session, match_id, viewer)
-            body = shared.bodies.current(key, watched.version)
-            by_seat = match_detail(session, match_id, viewer).names if body is None else []
-        if body is None:
-            private = watched.private
-            game = rules(watched.game, watched.variant)
-            view: dict[str, Any] = {
-                "told": told(watched),
-                "ends": watched.state is not MatchState.SCHEDULED,
-                "voids": watched.voids,
-                "match": None if watched.match is None else document_so_far(game, watched.match, by_seat),
-            }
-            content = json.dumps(view, separators=(",", ":")).encode()
-            etag = f'"live-{LIVE_VERSION}{marked()}-{watched.version}"'
-            body = Body(watched.version, etag, content, "application/json")
-            if not private:
-                shared.bodies.keep(key, body)
-    shared.bodies.remember(request.scope, key)  # many viewers then cost one query
+    body, private = _live_body(shared, match_id, viewer)
+    shared.bodies.remember(request.scope, _live_key(match_id))  # many viewers then cost one query
     return answer(request, body, NOWHERE if private else "no-cache")
+
+
+def _live_key(match_id: int) -> object:
+    return ("live", language(), match_id)
+
+
+def _live_body(shared: Shared, match_id: int, viewer: Person | None) -> tuple[Body, bool]:
+    """Return the view as JSON, made at most once a second however many watch, and whether it is private and therefore
+    not kept. Raises NotFound.
+    """
+    key = _live_key(match_id)
+    if (body := shared.bodies.fresh(key)) is not None:
+        return body, False
+    with shared.db.reading() as session:
+        watched = live.watch(session, match_id, viewer)
+        if (body := shared.bodies.current(key, watched.version)) is not None:
+            return body, False
+        by_seat = match_detail(session, match_id, viewer).names
+    shown = None
+    if watched.match is not None:  # of others the server may not have the game any more
+        shown = document_so_far(rules(watched.game, watched.variant), watched.match, by_seat)
+    view: dict[str, Any] = {
+        "told": told(watched),
+        "ends": watched.state is not MatchState.SCHEDULED,
+        "voids": watched.voids,
+        "match": shown,
+    }
+    content = json.dumps(view, separators=(",", ":")).encode()
+    body = Body(watched.version, f'"live-{LIVE_VERSION}{marked()}-{watched.version}"', content, "application/json")
+    return (body, True) if watched.private else (shared.bodies.keep(key, body), False)
 
 
 def _kept(match: Match) -> str:

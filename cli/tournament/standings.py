@@ -56,7 +56,7 @@ class _Seen:
 
 
 @dataclass(slots=True)
-class _Meeting:
+class Meeting:
     """The results of one bot against another. `halves`: pairs of games that shared their dice, by half points (0 to 4);
     `groups`: half points and games, by group of games that shared their dice.
     """
@@ -98,7 +98,7 @@ class Standings:
     games: dict[int, GameRecord] = field(default_factory=dict)
     void_attempts: int = 0
     unrated: int = 0
-    meetings: dict[tuple[int, int], _Meeting] = field(default_factory=lambda: defaultdict(_Meeting))
+    meetings: dict[tuple[int, int], Meeting] = field(default_factory=lambda: defaultdict(Meeting))
     _tested: tuple[list[int], State] | None = None
     _fitted_at: tuple[int, float, float] = (-1, 0.0, 0.0)  # number of games, time of the fit, its duration
     _ratings: list[Rating] = field(default_factory=list)
@@ -145,7 +145,7 @@ class Standings:
             if answers.limit_ms and answers.own_ms:
                 seen.share = max(seen.share, answers.own_ms[-1][0] / answers.limit_ms)
 
-    def _met(self, bot: int, others: Iterable[int] | None) -> list[_Meeting]:
+    def _met(self, bot: int, others: Iterable[int] | None) -> list[Meeting]:
         against = range(len(self.labels)) if others is None else others
         return [self.meetings[bot, other] for other in against if (bot, other) in self.meetings]
 

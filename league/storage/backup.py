@@ -117,7 +117,7 @@ class BadBackup(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Manifest:
+class Manifest:
     """A back-up's description of itself. The database names the `missing` blobs, but no undamaged copy exists."""
 
     format: int
@@ -136,7 +136,7 @@ class Backup:
     """A complete back-up. `lost`: why each of the `missing` blobs is missing, if the back-up has just been made."""
 
     path: Path
-    manifest: _Manifest
+    manifest: Manifest
     lost: Mapping[str, str] = field(default_factory=dict)
     read: bytes = b""  # the manifest's file, as `read_backup` read it once
 
@@ -181,7 +181,7 @@ def back_up(settings: Settings, folder: Path, progress: Progress = lambda *_: No
             names = named_blobs(partial / DATABASE_FILE)
             store = Blobs((folder / BLOBS_FOLDER).absolute().as_uri())
             lost = copy_blobs(Blobs(settings.blobs), store, names, progress)
-            manifest = _Manifest(
+            manifest = Manifest(
                 format=FORMAT,
                 taken_at=taken_at.isoformat(),
                 source=source,
@@ -249,7 +249,7 @@ def read_backup(path: Path) -> Backup:
         read = (path / MANIFEST).read_bytes()
         stored = json.loads(read)
         contents = {name: TableSum(**values) for name, values in stored.pop("tables").items()}
-        manifest = _Manifest(tables=contents, **stored)
+        manifest = Manifest(tables=contents, **stored)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise BadBackup(f"{path / MANIFEST} is not a manifest: {error}.") from error
     if manifest.format != FORMAT:

@@ -128,6 +128,18 @@ def test_a_session_expires(ada: Browser, site: Site) -> None:
     assert ada.answer.url.path == "/sign-in"
 
 
+def test_only_the_page_to_sign_in_says_that_an_account_is_closed(site: Site) -> None:
+    assert site.client.get("/sign-in?closed=1").status_code == 200
+    assert site.client.get("/sign-up?closed=whatever").status_code == 200
+
+
+def test_who_signs_out_has_no_cookie_any_more_in_old_browsers_too(ada: Browser) -> None:
+    ada.get("/account")
+    answer = ada.client.post("/sign-out", data=ada.form("/sign-out").fields, headers=OURS)
+    cookie = answer.headers["set-cookie"].lower()
+    assert "max-age=0" in cookie and "expires=" in cookie
+
+
 def test_a_session_is_no_token_and_a_token_no_session(ada: Browser, site: Site) -> None:
     site.problem(401, site.client.get("/v1/users/me", headers=bearer(ada.client.cookies["deadheat"])), "bad-token")
     ada.client.cookies.set("deadheat", token_in(site.sign_in("ada")))

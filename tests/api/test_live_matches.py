@@ -1,7 +1,10 @@
 """The API's account of a match in progress."""
 
+import pytest
+
 from deadheat.api.services import FRESH_SECONDS
 from deadheat.engine.core import Reply
+from deadheat.engine.games import variants
 from deadheat.league.jobs import SeriesJob
 from deadheat.league.service.series import live
 from tests.api.browser import Browser
@@ -85,3 +88,18 @@ def test_the_match_page_says_what_is_going_on(site: Site) -> None:
     assert "Being played now" in page.text and "Bundle A is" in page.text
     assert "running" in page.text and "scheduled" not in page.text
     assert "watch live" in browser.get("/").text
+
+
+def test_a_match_of_a_game_that_is_no_longer_installed_is_told_without_its_scenes(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = running(site)
+    path = f"/matches/{job.matches[0].match_id}"
+    monkeypatch.setattr(variants, "GAMES", {})
+    assert "series is being played now" in Browser(site).get(path).text
+    found = site.ok(200, site.client.get(f"/v1{path}/live"))
+    assert not found["ends"] and found["match"] is None
+    assert site.world.finish(job)
+    a_second_passes(site)
+    found = site.ok(200, site.client.get(f"/v1{path}/live"))
+    assert (found["told"], found["ends"], found["match"]) == ("It is over.", True, None)

@@ -5,7 +5,7 @@ import inspect
 import re
 import threading
 from collections.abc import Iterator
-from typing import Any, get_args, get_type_hints
+from typing import Any, assert_type, get_args, get_type_hints
 
 import pytest
 
@@ -16,6 +16,7 @@ from deadheat.cli.server import wire
 from deadheat.cli.server.api_client import Client, Refused
 from deadheat.league.config import Settings
 from deadheat.league.records import Record, seasons
+from deadheat.league.records.bots import User
 from tests.cli.line import Asked, Line, answer, line
 
 ME = {"id": 1, "name": "ada", "role": "author"}
@@ -43,7 +44,9 @@ def test_both_clients_have_the_same_methods() -> None:
 def test_requests_of_an_asynchronous_client_wait_at_once() -> None:
     async def ask(url: str) -> list[str]:
         async with deadheat.AsyncClient(url) as league:
-            return [person.name for person in await asyncio.gather(league.me(), league.me(), league.me())]
+            people = await asyncio.gather(league.me(), league.me(), league.me())
+            assert_type(people, tuple[User, User, User])  # mypy knows the methods, which `Any` would hide
+            return [person.name for person in people]
 
     with line(answer(200, ME)) as server:
         server.together = threading.Barrier(3, timeout=60)

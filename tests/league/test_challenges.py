@@ -1,5 +1,6 @@
 """Promotion gates: a version takes over once it has shown that it is stronger, and trying again does not help."""
 
+import random
 from collections.abc import Sequence
 from functools import partial
 
@@ -7,9 +8,10 @@ import pytest
 from sqlmodel import select
 
 from deadheat.api.routes.entries import GateRequest
-from deadheat.league import errors
+from deadheat.league import errors, sprt
 from deadheat.league.ratings import RatingConfig
 from deadheat.league.records.entries import Challenge, Entry
+from deadheat.league.service.duels.gates import TEST
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.standings import leaderboard, refit
@@ -343,3 +345,20 @@ def test_what_both_versions_spoil_counts_for_neither(contender: Entrant) -> None
     (challenge,) = contender.challenges()
     assert (challenge.wins, challenge.losses) == (4, 4)
     assert contender.world.one(select(Match.state).where(Match.id == second.match_id)) is MatchState.ABANDONED
+
+
+@pytest.mark.all
+def test_wrong_passes_are_as_rare_as_the_terms_say() -> None:
+    """A version as strong as the old one is tested after every ten games with alpha = .05; nothing is stored."""
+    chance = random.Random(1)
+    passes = 0
+    for _ in range(400):
+        counts = [0, 0, 0]
+        for _ in range(40):
+            for _ in range(10):
+                counts[2 * chance.randrange(2)] += 1
+            verdict = sprt.test(counts, TEST).verdict
+            if verdict is not sprt.Verdict.CONTINUE:
+                passes += verdict is sprt.Verdict.ACCEPT
+                break
+    assert passes / 400 < 0.08

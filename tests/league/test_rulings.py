@@ -320,3 +320,24 @@ def test_a_match_that_was_not_played_says_why_not(world: World) -> None:
     assert detail(world, again).repeats_id == ids[first]
     assert detail(world, ids[second]).not_played == "A bot of this series was taken out."
     assert detail(world, ids[third]).not_played == "The season closed before this series was played."
+
+
+def test_voiding_changes_the_ranking_and_restoring_is_the_identity(ranked: Ranked) -> None:
+    match_id = ranked.matches()[0]
+    ranked.rule(void_match, match_id, "a cosmic ray")
+    ranked.rule(void_match, match_id, "twice is once")
+    assert ranked.table() != ranked.first
+    assert ranked.games() == 11
+    ranked.rule(restore_match, match_id, "it was none")
+    assert ranked.table() == ranked.first
+
+
+def test_a_disqualified_bot_and_all_its_matches_do_not_count_until_it_is_reinstated(ranked: Ranked) -> None:
+    bot_id = ranked.owners[0][1]
+    ranked.rule(disqualify, ranked.season, bot_id, "two bots of one author that help each other")
+    _, rows = ranked.table()
+    ranked_bots = [row[0] for row in rows if row[4] is not None]
+    assert ranked_bots == sorted((bot for _, bot in ranked.owners[1:]), key=[row[0] for row in rows].index)
+    assert ranked.games() == 4
+    ranked.rule(reinstate, ranked.season, bot_id, "it was a mistake")
+    assert ranked.table() == ranked.first

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from sqlmodel import col, select
+from sqlmodel import Session, col, select
 
 from deadheat.league.errors import BadSetting, WrongState
 from deadheat.league.pairing.formats import EvaluationFormat
+from deadheat.league.service.course.schedule import go_on
 from deadheat.league.service.evaluations import beginning
 from deadheat.league.service.rulings import rulings
 from deadheat.league.service.seasons import absence, seasons
@@ -125,6 +126,13 @@ def test_a_held_match_holds_the_stage_up_no_more_than_its_replacement(world: Wor
     assert world.row(Season, season_id).state is SeasonState.FINALS, "an organiser decides what is held"
 
 
+@pytest.mark.databases
+def test_two_schedulers_begin_a_stage_once(world: World) -> None:
+    season_id = in_finals(world, 4, "round-robin keep=2", "knockout")
+    world.at_once(lambda session: go_on(session, season_id), lambda session: go_on(session, season_id))
+    assert (len(stages(world)), len(pairings(world, 1))) == (1, 6)
+
+
 def test_a_ruling_after_the_stages_changes_ratings_and_no_place(world: World) -> None:
     season_id = in_finals(world, 3, "round-robin matches=2", closes_when_done=False)
     world.play_all(lower_wins)
@@ -216,3 +224,21 @@ def test_a_bot_that_is_taken_out_leaves_its_place_to_the_next(world: World) -> N
     assert field(world, second.id) == [2, 3]
     assert first.state is second.state is ContestState.DONE
     assert ranks(world, season_id) == [(2, 1), (3, 2), (4, 3)]
+
+
+def test_a_scheduler_that_dies_between_two_stages_leaves_nothing_half_done(world: World) -> None:
+    season_id = in_finals(world, 4, "round-robin keep=2", "knockout")
+    while len(made := world.tick()) > 0 and len(stages(world)) == 1:
+        jobs = [world.claimed(series_id) for series_id in made]
+        for job in jobs:
+            assert world.finish(job, lower_wins)
+
+        def dies(session: Session) -> None:
+            go_on(session, season_id)
+            raise ZeroDivisionError
+
+        world.refused(ZeroDivisionError, dies)
+    assert [row.state for row in stages(world)] == [ContestState.DONE, ContestState.RUNNING]
+    world.play(made, lower_wins)
+    world.play_all(lower_wins)
+    assert finals_places(world)[1] == 1

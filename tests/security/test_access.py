@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from fastapi.routing import APIRoute
 from starlette.routing import Match, Route
 
+from deadheat.api.pages import forms
 from deadheat.league.service.rankings.standings import refit
 from tests.api.site import bearer
 from tests.language import outside
@@ -67,6 +69,27 @@ def test_every_route_has_a_line_and_every_line_a_route(league: PlantedLeague) ->
     assert {(method.upper(), path) for path, methods in document.items() for method in methods} <= known
     assert {(line.method, line.route) for line in TABLE} == known - STREAMS
     assert {path for path in document if not path.startswith("/v1/")} == {"/healthz", "/readyz", "/metrics"}
+
+
+def test_a_page_that_is_shown_with_complaints_takes_nothing_else_from_its_address(league: PlantedLeague) -> None:
+    """Such a page also has arguments that only a form's route gives, such as a new token (`api.pages.forms.shows`)."""
+    pages = [route for route in league.site.app.routes if isinstance(route, APIRoute)]
+    pages = [route for route in pages if route.endpoint.__qualname__.startswith(forms.shows.__qualname__)]
+    found = {route.path: {field.alias for field in route.dependant.query_params} for route in pages}
+    assert found == {
+        "/account": set(),
+        "/account/webhooks": set(),
+        "/bots/{bot_id}/challenge": {"season"},
+        "/bots/{bot_id}/upload": set(),
+        "/desk": {"after", "match"},
+        "/desk/season-file": {"season"},
+        "/desk/seasons/new": {"previous"},
+        "/forgotten": set(),
+        "/matches/{match_id}/appeal": set(),
+        "/operator/accounts": set(),
+        "/reset": {"link"},  # the fields of `_ResetLink`
+        "/submit": {"game", "language"},
+    }
 
 
 def test_no_route_answers_to_the_path_of_another(league: PlantedLeague) -> None:

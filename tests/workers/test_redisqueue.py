@@ -22,7 +22,7 @@ from kombu.utils.json import dumps
 
 from deadheat.cli.operator.doctor import Verdict, check_broker
 from deadheat.workers.broker.queue import celery_app, check
-from deadheat.workers.broker.transports import RedisChannel
+from deadheat.workers.broker.redisqueue import RedisChannel
 from tests.league.ground import settings
 
 ENTRYPOINT = Path(__file__).parents[2] / "deploy" / "services" / "redis" / "entrypoint"

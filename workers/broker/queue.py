@@ -81,7 +81,7 @@ ADVICE_EXPIRY_SECONDS = 60
 
 CHECK_EXPIRY_SECONDS = 10
 
-_REDIS = "deadheat.workers.broker.transports:RedisTransport"
+_REDIS = "deadheat.workers.broker.redisqueue:RedisTransport"
 OUR_TRANSPORTS = {
     "filesystem": "deadheat.workers.broker.transports:FileTransport",
     "redis": _REDIS,

@@ -1,5 +1,5 @@
-"""Our brokers: kombu's transports for files and for Redis, changed where theirs fail with damaged or
-half-written data.
+"""Our broker in files: kombu's transport, changed where it fails with damaged or half-written data. That for Redis is
+`workers.broker.redisqueue`, because its import takes time and memory, which a league without Redis saves.
 
 *Messages.* A message that is no JSON, or has parts of other types than Celery expects, would end the
 worker that takes it; one with an `eta` in a thousand years would stay in its memory. Messages are nudges
@@ -10,10 +10,6 @@ worker that takes it; one with an `eta` in a thousand years would stay in its me
 it before it is complete. It moves what it reads to the machine's folder for temporary files, and it lists
 the queues in files. A worker that finds such a file damaged, for example after a power cut, ends with a
 JSON error. Here a message is written aside and renamed, and the process that removes it owns it.
-
-*Redis.* When it closes a connection, the original puts fetched but unprocessed messages back into Redis.
-If Redis is gone, it pickles them into the machine's folder for temporary files, one file for each
-connection, which nobody ever reads or removes. Here they are dropped.
 """
 
 import base64
@@ -26,7 +22,7 @@ from time import monotonic
 from typing import Any
 
 from kombu.exceptions import ChannelError
-from kombu.transport import filesystem, redis, virtual
+from kombu.transport import filesystem
 from kombu.utils.json import dumps, loads
 
 log = logging.getLogger(__name__)
@@ -34,7 +30,7 @@ log = logging.getLogger(__name__)
 HEADERS = ("task", "id", "lang", "root_id", "expires", "traceparent", "tracestate", "baggage")
 
 
-def _sound(message: Any) -> dict[str, Any] | None:
+def sound(message: Any) -> dict[str, Any] | None:
     """Return what a worker may see of a message, or None, after a warning, if it is damaged."""
     try:
         ids = json.loads(base64.b64decode(message["body"], validate=True))[0]
@@ -80,7 +76,7 @@ class _FileChannel(filesystem.Channel):
                 message = loads(content.decode())
             except (ValueError, RecursionError):
                 message = None
-            if (seen := _sound(message)) is not None:
+            if (seen := sound(message)) is not None:
                 return seen
         raise Empty
 
@@ -94,34 +90,3 @@ class _FileChannel(filesystem.Channel):
 
 class FileTransport(filesystem.Transport):
     Channel = _FileChannel
-
-
-class _QoS(virtual.QoS):
-    def restore_unacked(self) -> list[Any]:  # type: ignore[override]  # the stub knows of no list
-        """Put back the messages that Redis accepts; report no errors, because messages in errors would be pickled."""
-        lost: list[Any] = super().restore_unacked()  # type: ignore[assignment]  # as above
-        if lost:
-            log.warning("messages that Redis did not take back: %d; the jobs that they name are found again", len(lost))
-        return []
-
-
-class RedisChannel(redis.Channel):
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        assert not self.ack_emulation, "with it Redis keeps what was fetched, and the class below would not"
-        self.QoS = _QoS  # type: ignore[assignment]  # the original assigns its parent, too
-
-    def _brpop_read(self, **options: Any) -> Any:
-        try:
-            return super()._brpop_read(**options)  # type: ignore[misc]  # the stub knows nothing of it
-        except (ValueError, RecursionError):  # it is no JSON
-            _sound(None)
-            raise Empty from None
-
-
-class RedisTransport(redis.Transport):
-    Channel = RedisChannel
-
-    def _deliver(self, message: object, queue: str) -> None:  # type: ignore[override]  # as above
-        if (seen := _sound(message)) is not None:
-            super()._deliver(seen, queue)

@@ -96,12 +96,15 @@ def door(shared: Shared, name: str, complaint: forms.Complaint | None, back: str
 
 
 @router.get("/sign-in")
+def sign_in_page(shared: Shared, visit: forms.Present, next_path: Next = None, closed: bool = False) -> Response:
+    back = forms.local_path(next_path)
+    return forms.onward(back) if visit else door(shared, "sign-in", None, back, closed=closed)
+
+
 @router.get("/sign-up")
-def door_page(
-    request: Request, shared: Shared, visit: forms.Present, next_path: Next = None, closed: bool = False
-) -> Response:
-    back, name = forms.local_path(next_path), request.url.path.removeprefix("/")
-    return forms.onward(back) if visit else door(shared, name, None, back, closed=closed)
+def sign_up_page(shared: Shared, visit: forms.Present, next_path: Next = None) -> Response:
+    back = forms.local_path(next_path)
+    return forms.onward(back) if visit else door(shared, "sign-up", None, back)
 
 
 def door_again(name: str) -> Callable[..., Response]:

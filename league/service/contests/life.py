@@ -255,8 +255,14 @@ def end_all(session: Session, season_id: int, reason: str, *kinds: ContestKind, 
 def matches_of(session: Session, meeting_ids: Sequence[int]) -> Mapping[int | None, list[int]]:
     """Return the matches of each of these meetings, in their order."""
     matches = defaultdict[int | None, list[int]](list)
-    listed = columns(col(Series.meeting_id), col(Match.id)).join(Match, col(Match.series_id) == Series.id)
-    listed = listed.where(col(Series.meeting_id).in_(meeting_ids)).order_by(col(Match.id))
-    for meeting_id, match_id in session.connection().execute(listed):
+    for meeting_id, match_id in session.connection().execute(MATCHES, {"meetings": meeting_ids}):
         matches[meeting_id].append(match_id)
     return matches
+
+
+MATCHES = (
+    columns(col(Series.meeting_id), col(Match.id))
+    .join(Match, col(Match.series_id) == Series.id)
+    .where(col(Series.meeting_id).in_(bindparam("meetings", expanding=True)))
+    .order_by(col(Match.id))
+)

@@ -16,7 +16,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from sqlmodel import Session, select
+from sqlalchemy import bindparam
+from sqlmodel import Session, col, select
 
 from deadheat.engine.games import GAMES
 from deadheat.engine.language import N_, _
@@ -37,11 +38,10 @@ from deadheat.league.service.duels.counting import (
 )
 from deadheat.league.service.duels.counting import decide as decide_duel
 from deadheat.league.service.ground.audit import SYSTEM, record
-from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.service.ground.steps import touch_log
 from deadheat.league.service.seasons.absence import wake
 from deadheat.league.states import ContestKind, ContestState
-from deadheat.league.tables import BotVersion, Contest, Entry, Season
+from deadheat.league.tables import AbsentEntry, BotVersion, Contest, Entry, Season
 from deadheat.league.words import Outcome
 
 TEST, MOST_GAMES = sprt.Terms(0.0, 100.0), 200
@@ -124,8 +124,15 @@ def tests(session: Session, entry_id: int | None, candidate_id: int, incumbent_i
 
 def at_gates(session: Session, season: Season) -> list[Contest]:
     """Return the season's running gates of bots that take part, the oldest first."""
-    there = set(session.exec(select(Entry.id).where(taking_part(season.id))))
-    return [row for row in running(session, season.id, ContestKind.GATE) if row.entry_id in there]
+    absent = set(session.exec(ABSENT, params={"season": season.id}))
+    return [row for row in running(session, season.id, ContestKind.GATE) if row.entry_id not in absent]
+
+
+ABSENT = (
+    select(Entry.id)
+    .join(AbsentEntry, (col(AbsentEntry.season_id) == Entry.season_id) & (col(AbsentEntry.bot_id) == Entry.bot_id))
+    .where(Entry.season_id == bindparam("season"))
+)
 
 
 def tests_of(session: Session, row: Contest, duels: Sequence[Matchup]) -> dict[int, list[Matchup]]:

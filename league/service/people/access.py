@@ -91,7 +91,7 @@ def begin_session(session: Session, user_id: int, label: str, former: str | None
     session.exec(delete(Token).where(col(Token.user_id) == user_id, *over))
     valid = _valid(session, user_id, TokenKind.SESSION)
     kept = session.exec(select(Token.id).where(*valid).order_by(col(Token.id).desc()).limit(MAX_SESSIONS - 1)).all()
-    end_credentials(session, *valid, col(Token.id).not_in(kept))
+    _revoke(session, *valid, col(Token.id).not_in(kept))
     days = timedelta(days=settings_of(session).session_days)
     earlier = select(Token.address).where(Token.user_id == user_id, Token.kind == TokenKind.SESSION).distinct()
     if (known := session.exec(earlier).all()) and address not in known:
@@ -102,7 +102,7 @@ def begin_session(session: Session, user_id: int, label: str, former: str | None
 
 def end_session(session: Session, secret: str) -> None:
     """Sign out; an unknown secret changes nothing."""
-    end_credentials(session, col(Token.sha256) == digest(secret), col(Token.kind) == TokenKind.SESSION)
+    _revoke(session, col(Token.sha256) == digest(secret), col(Token.kind) == TokenKind.SESSION)
 
 
 def look_up(session: Session, secret: str, kind: TokenKind) -> Access:
@@ -153,7 +153,7 @@ def revoke(session: Session, user_id: int, token_id: int) -> None:
     token = session.get(Token, token_id)
     if token is None or token.user_id != user_id:
         raise NotFound("token", token_id)
-    end_credentials(session, col(Token.id) == token_id)
+    _revoke(session, col(Token.id) == token_id)
 
 
 def change_password(
@@ -164,7 +164,7 @@ def change_password(
     `used` has just proved to be the owner's. A first password leaves channels and identity. Only the service's log
     records it: the audit log is public.
     """
-    password_hash = hashed(password)  # before the first statement, after which SQLite's other writers wait
+    password_hash = hashed(password)  # before the first write, after which SQLite's other writers wait
     row = session.get_one(User, person.id)
     had_one, row.password_hash = row.password_hash is not None, password_hash
     session.flush()
@@ -173,9 +173,14 @@ def change_password(
         remove_channels(session, person.id, used)
         forget_identities(session, person.id)
     kinds = (TokenKind.SESSION,) if keep_tokens else tuple(TokenKind)
-    end_credentials(session, col(Token.user_id) == person.id, col(Token.kind).in_(kinds))
+    _revoke(session, col(Token.user_id) == person.id, col(Token.kind).in_(kinds))
     ended = "sessions" if keep_tokens else "sessions and tokens"
     log.info("user %d has another password; all %s are ended", person.id, ended)
+
+
+def end_everything(session: Session, user_id: int) -> None:
+    """End every token and session of a user now."""
+    _revoke(session, col(Token.user_id) == user_id)
 
 
 def signing_key(session: Session) -> str:
@@ -215,8 +220,7 @@ def _valid(session: Session, user_id: int, kind: TokenKind) -> tuple[ColumnEleme
     )
 
 
-def end_credentials(session: Session, *which: ColumnElement[bool]) -> None:
-    """End the tokens and sessions that meet the conditions now."""
+def _revoke(session: Session, *which: ColumnElement[bool]) -> None:
     set_values(session, Token, col(Token.revoked_at).is_(None), *which, revoked_at=now(session))
 
 

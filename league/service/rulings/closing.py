@@ -22,7 +22,7 @@ from deadheat.league.errors import WrongState
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.steps import lock_enterable
 from deadheat.league.service.jobs.exhibitions import open_of, resign
-from deadheat.league.service.people.access import change_password, digest, end_credentials, issue_token
+from deadheat.league.service.people.access import change_password, digest, end_everything, issue_token
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import hand_over_team, leave_team, owned_by
 from deadheat.league.service.people.users import HOUSE, existing_user, forget_identities, insert_user, user_named
@@ -105,7 +105,7 @@ def _end(session: Session, person: Person) -> None:
     row = session.get_one(User, person.id)
     row.closed_at = row.closed_at or now(session)
     session.flush()
-    end_credentials(session, col(Token.user_id) == person.id)
+    end_everything(session, person.id)
     session.exec(delete(Channel).where(col(Channel.user_id) == person.id))
 
 

@@ -292,9 +292,13 @@ def _flush_named(session: Session, row: Season) -> None:
 
 def _finals(session: Session, season_ids: Sequence[int]) -> dict[int, tuple[datetime, str]]:
     """Return when each season's standings were published, and the hash of the log behind them."""
-    final = select(RatingSnapshot.season_id, RatingSnapshot.created_at, RatingSnapshot.log_sha256)
-    final = final.where(col(RatingSnapshot.final).is_(True), col(RatingSnapshot.season_id).in_(season_ids))
-    return {season_id: (at, log_sha256) for season_id, at, log_sha256 in session.exec(final)}
+    published = session.exec(PUBLISHED, params={"ids": season_ids})
+    return {season_id: (at, log_sha256) for season_id, at, log_sha256 in published}
+
+
+PUBLISHED = select(RatingSnapshot.season_id, RatingSnapshot.created_at, RatingSnapshot.log_sha256).where(
+    col(RatingSnapshot.final).is_(True), col(RatingSnapshot.season_id).in_(bindparam("ids", expanding=True))
+)
 
 
 def _views(session: Session, rows: Sequence[Season]) -> list[SeasonInfo]:

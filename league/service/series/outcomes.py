@@ -5,12 +5,12 @@ It is part of the transaction that closes the attempt at the series
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Row, Update, bindparam, text
+from sqlalchemy import Update, bindparam, text
 from sqlalchemy import select as columns
 from sqlmodel import Session, SQLModel, col, exists, func, select
 
@@ -29,7 +29,7 @@ from deadheat.league.service.ground.steps import (
 )
 from deadheat.league.service.series.hosts import HERE, told_of
 from deadheat.league.service.series.response_times import add_response_times
-from deadheat.league.states import UNRATED, MatchState
+from deadheat.league.states import UNRATED, MatchState, Purpose
 from deadheat.league.tables import (
     Attempt,
     Ending,
@@ -45,37 +45,51 @@ from deadheat.league.tables import (
 )
 from deadheat.sandbox.box import Exit
 
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """A series that ends, and the machine that played it. If an author asked for the series (`asked`), it counts in no
+    ranking and in no figure of a bot. `shown`: spectators could watch one of its matches. `rules_version`: the newest
+    that was played in its season. `machine`: the number of the machine.
+    """
+
+    season_id: int
+    purpose: Purpose
+    started_at: datetime | None
+    asked: bool
+    shown: bool
+    rules_version: int | None
+    machine: int | None
+    unfit_at: datetime | None
+    reasons: Sequence[str]
+
+
 ABOUT = (
     columns(
         col(Series.season_id),
         col(Series.purpose),
         col(Series.started_at),
-        exists().where(col(Match.series_id) == col(Series.id), col(Match.asked).is_not(None)).label("asked"),
-        exists().where(col(LiveMatch.series_id) == col(Series.id)).label("shown"),
+        exists().where(col(Match.series_id) == col(Series.id), col(Match.asked).is_not(None)),
+        exists().where(col(LiveMatch.series_id) == col(Series.id)),
         columns(func.max(SeasonRules.rules_version))
         .where(col(SeasonRules.season_id) == col(Series.season_id))
-        .scalar_subquery()
-        .label("rules_version"),
-        columns(col(Machine.id)).where(col(Machine.name) == bindparam("host_name")).scalar_subquery().label("machine"),
+        .scalar_subquery(),
+        columns(col(Machine.id)).where(col(Machine.name) == bindparam("host_name")).scalar_subquery(),
         col(WorkerHost.unfit_at),
         col(WorkerHost.reasons),
     )
     .outerjoin_from(Series, WorkerHost, HERE)
     .where(col(Series.id) == bindparam("series_id"))
 )
-"""A series that ends, and the machine that played it. If an author `asked` for the series, it counts in no ranking and
-in no figure of a bot. `shown`: spectators could watch one of its matches. `rules_version`: the newest that was played
-in its season. `machine`: the number of the machine.
-"""
 
 
-def about_series(session: Session, job: SeriesJob) -> Row[Any]:
+def about_series(session: Session, job: SeriesJob) -> About:
     session.flush()
-    return session.connection().execute(ABOUT, {"series_id": job.series_id, **told_of(session, job.host)}).one()
+    return About(*session.connection().execute(ABOUT, {"series_id": job.series_id, **told_of(session, job.host)}).one())
 
 
 def write_outcomes(
-    session: Session, job: SeriesJob, worker: str, about: Row[Any], outcomes: Sequence[MatchOutcome], at: datetime
+    session: Session, job: SeriesJob, worker: str, about: About, outcomes: Sequence[MatchOutcome], at: datetime
 ) -> None:
     may_rate = about.purpose not in UNRATED
     results = [outcome for outcome in outcomes if outcome.result is not None]

@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from fractions import Fraction
+from functools import cache
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from sqlalchemy import ColumnElement, tuple_
+from sqlalchemy import ColumnElement, Integer, bindparam, tuple_
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, select
 
@@ -17,7 +18,6 @@ from deadheat.league.records import from_row
 from deadheat.league.records.matches import Match as MatchInfo
 from deadheat.league.records.rulings import Announcement
 from deadheat.league.service.bots.bots import active
-from deadheat.league.service.ground.lookups import newest_first
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.service.jobs.exhibitions import playable
 from deadheat.league.service.people.notices import announcements
@@ -190,7 +190,7 @@ def _at(seconds: Mapping[int, int]) -> ColumnElement[bool]:
 
 
 @dataclass(frozen=True, slots=True)
-class _NewVersion:
+class NewVersion:
     """An upload, for lists of new versions."""
 
     bot_id: int
@@ -207,7 +207,7 @@ class _NewVersion:
 
 
 @dataclass(frozen=True, slots=True)
-class _RunningSeries:
+class RunningSeries:
     """A series that a worker plays now. `bots`: ids and names, in the first match's seats, as AUTHOR/NAME if two have
     the same name; `live_match_id`: the one that can be watched at this moment, if any.
     """
@@ -223,7 +223,7 @@ class _RunningSeries:
     live_match_id: int | None = None
 
 
-def running_series(session: Session, limit: int) -> list[_RunningSeries]:
+def running_series(session: Session, limit: int) -> list[RunningSeries]:
     """List running series, the latest first."""
     running = session.exec(RUNNING.limit(limit)).all()
     if not running:
@@ -244,7 +244,7 @@ def running_series(session: Session, limit: int) -> list[_RunningSeries]:
     live = live_matches(session, list(counted))
     return [
         from_row(
-            _RunningSeries,
+            RunningSeries,
             series,
             season=season.name,
             game=season.game,
@@ -265,7 +265,7 @@ def told_apart(playing: Sequence[tuple[int, str, str]]) -> tuple[tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class _ReadyBot:
+class ReadyBot:
     """A bot that can play, with its newest ready version, and its rating in its newest season, if any."""
 
     bot_id: int
@@ -275,7 +275,7 @@ class _ReadyBot:
     elo: float | None
 
 
-def ready_bots(session: Session, game: str, limit: int) -> list[_ReadyBot]:
+def ready_bots(session: Session, game: str, limit: int) -> list[ReadyBot]:
     """List bots against which people may play: the strongest first, and unrated ones last, the newest first."""
     newest = func.max(BotVersion.number)
     rated = (
@@ -294,13 +294,20 @@ def ready_bots(session: Session, game: str, limit: int) -> list[_ReadyBot]:
         .order_by(rated.desc().nulls_last(), func.max(BotVersion.id).desc())
         .limit(limit)
     )
-    return [_ReadyBot(*row) for row in session.connection().execute(statement)]
+    return [ReadyBot(*row) for row in session.connection().execute(statement)]
 
 
 def newest_versions(
     session: Session, limit: int, *, game: str | None = None, before: int | None = None
-) -> list[_NewVersion]:
+) -> list[NewVersion]:
     """Return the newest uploads of a game, or of all games (None), with an id below `before`."""
+    statement = _newest(game is not None, before is not None)
+    rows = session.connection().execute(statement, {"game": game, "before": before, "most": limit})
+    return [NewVersion(*row) for row in rows]
+
+
+@cache
+def _newest(of_game: bool, older: bool) -> Any:
     of_bot = (col(Bot.id), col(Bot.name), col(User.name), col(Team.name), col(Bot.game))
     of_version = ("id", "number", "state", "language", "size_bytes", "created_at")
     statement = (
@@ -308,11 +315,12 @@ def newest_versions(
         .join_from(BotVersion, Bot, col(Bot.id) == col(BotVersion.bot_id))
         .join(User, col(User.id) == col(Bot.owner_id))
         .join(Team, col(Team.id) == col(Bot.team_id), isouter=True)
+        .order_by(col(BotVersion.id).desc())
+        .limit(bindparam("most", type_=Integer))
     )
-    if game is not None:
-        statement = statement.where(col(Bot.game) == game)
-    rows = session.connection().execute(newest_first(statement, BotVersion.id, before, limit))
-    return [_NewVersion(*row) for row in rows]
+    if of_game:
+        statement = statement.where(col(Bot.game) == bindparam("game"))
+    return statement.where(col(BotVersion.id) < bindparam("before")) if older else statement
 
 
 # Feeds of the public events of a season, a bot or a game: announcements, a season's states, published standings, and

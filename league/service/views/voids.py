@@ -73,7 +73,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class _Excess:
+class Excess:
     """A version compared with the field. `attempts`: those at its matches; `voids`: those in which it was to answer,
     and its series that failed as a whole. `expected`: the number at the others' rates. `by_machine`: its own, by the
     machine's number.
@@ -92,7 +92,7 @@ class _Excess:
         return self.voids >= LEAST_VOIDS and self.p_value < MOST_LIKELY
 
 
-def excesses(shares: Sequence[Share]) -> list[_Excess]:
+def excesses(shares: Sequence[Share]) -> list[Excess]:
     """Return every version with void attempts or failed series, the least likely first."""
     attempts: dict[tuple[int, bool], int] = defaultdict(int)
     voids: dict[tuple[int, bool], int] = defaultdict(int)
@@ -118,7 +118,7 @@ def excesses(shares: Sequence[Share]) -> list[_Excess]:
                 by_machine[share.machine] = by_machine.get(share.machine, 0) + share.voids
         p_value = min(1.0, float(chances[total:].sum()))
         tried = sum(share.attempts for share in mine if not share.whole_series)
-        beyond.append(_Excess(version_id, tried, total, expected, p_value, by_machine))
+        beyond.append(Excess(version_id, tried, total, expected, p_value, by_machine))
     return sorted(beyond, key=lambda excess: (excess.p_value, excess.version_id))
 
 
