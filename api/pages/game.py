@@ -111,12 +111,12 @@ def rules(name: str, reader: str) -> Markup | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kit:
+class Kit:
     name: str
     language: Recipe
 
 
-def grouped(kits: Sequence[_Kit], installed: Set[str] | None) -> Iterator[tuple[str, Sequence[_Kit]]]:
+def grouped(kits: Sequence[Kit], installed: Set[str] | None) -> Iterator[tuple[str, Sequence[Kit]]]:
     """Yield the kits by purpose, each group with a sentence. Kits in languages that this server lacks, and refuses, are
     left out.
     """
@@ -129,7 +129,7 @@ def grouped(kits: Sequence[_Kit], installed: Set[str] | None) -> Iterator[tuple[
 
 
 @cache
-def kits(name: str) -> tuple[_Kit, ...]:
+def kits(name: str) -> tuple[Kit, ...]:
     """Return the game's house bots, without folders that contain no program."""
     offered = []
     for kit in house_bots(name):
@@ -138,7 +138,7 @@ def kits(name: str) -> tuple[_Kit, ...]:
             manifest = folder / MANIFEST
             files = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
             language, _ = detect(".zip", files, manifest.read_text("utf-8") if manifest.is_file() else None)
-            offered.append(_Kit(kit, LANGUAGES[language]))
+            offered.append(Kit(kit, LANGUAGES[language]))
         except LanguageError as error:
             log.warning("%s: bots/%s is not offered: %s", name, kit, error)
     return tuple(offered)

@@ -88,7 +88,7 @@ class Chosen(base.Query):
 
 
 @dataclass(frozen=True, slots=True)
-class _Podium:
+class Podium:
     """The first three places of a division. `steps`: each place that is taken, with the rows that share it.
 
     `by_stages`: the stages of the finals decided, not the ratings.
@@ -106,14 +106,14 @@ class _Podium:
 STEPS = 3
 
 
-def podiums(rows: Sequence[Row], divisions: Mapping[int, str]) -> list[_Podium]:
+def podiums(rows: Sequence[Row], divisions: Mapping[int, str]) -> list[Podium]:
     """Return the podium of each division that has places. `rows`: best first."""
     found = []
     for number, name in divisions.items():
         first = [row for row in rows if row["division"] == number and row["rank"] is not None and row["rank"] <= STEPS]
         if first:
             steps = [(rank, list(shared)) for rank, shared in groupby(first, lambda row: row["rank"])]
-            found.append(_Podium(name, first[0].get("finals_place") is not None, steps))
+            found.append(Podium(name, first[0].get("finals_place") is not None, steps))
     return found
 
 
@@ -248,7 +248,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class _Beat:
+class Beat:
     """One bot took more than half of the points from another."""
 
     winner: Row
@@ -301,7 +301,7 @@ def _cell(took: float, of: int) -> Cell | None:
     return Cell(f"{took:g}/{of}", round(HEATS * took / of)) if of else None
 
 
-def cycles(standings: Row) -> list[tuple[_Beat, _Beat, _Beat]]:
+def cycles(standings: Row) -> list[tuple[Beat, Beat, Beat]]:
     """Return the clearest cycles among the first bots: each beats the next, and the last beats the first."""
     pairs = standings["pairs"]
     if pairs is None:
@@ -313,7 +313,7 @@ def cycles(standings: Row) -> list[tuple[_Beat, _Beat, _Beat]]:
             edges = ((a, b), (b, c), (c, a))
             if all(of[i][j] and 2 * won[i][j] > of[i][j] for i, j in edges):
                 clear = min((won[i][j] - of[i][j] / 2) / of[i][j] ** 0.5 for i, j in edges)
-                beats = [_Beat(rows[i], rows[j], f"{won[i][j]:g} : {won[j][i]:g}") for i, j in edges]
+                beats = [Beat(rows[i], rows[j], f"{won[i][j]:g} : {won[j][i]:g}") for i, j in edges]
                 candidates.append((clear, (beats[0], beats[1], beats[2])))
     candidates.sort(key=lambda cycle: -cycle[0])
     return [beats for _, beats in candidates[:CYCLES]]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from deadheat.workers.context import Context
 
 
-def check_engine(settings: Settings) -> Iterator[_Finding]:
+def check_engine(settings: Settings) -> Iterator[Finding]:
     """Check the engine, the image and the folder that both must see, as root, which a match needs."""
     from deadheat.sandbox.box import SandboxError
     from deadheat.sandbox.docker import DockerSandbox
@@ -43,29 +43,29 @@ def check_engine(settings: Settings) -> Iterator[_Finding]:
     if settings.sandbox == "local":
         return
     if os.geteuid() != 0:
-        yield _Finding("engine", Verdict.WRONG, "A worker that plays must be root.", "start it as root")
+        yield Finding("engine", Verdict.WRONG, "A worker that plays must be root.", "start it as root")
         return
     run_dir = settings.data_dir.absolute() / "run"
     try:
         sandbox = DockerSandbox(settings.image, run_dir, settings.runtime)
     except SandboxError as error:
-        yield _Finding("engine", Verdict.WRONG, f"{error.detail[:1].upper()}{error.detail[1:]}.", CURES["engine"])
+        yield Finding("engine", Verdict.WRONG, f"{error.detail[:1].upper()}{error.detail[1:]}.", CURES["engine"])
         return
     with closing(sandbox):
-        yield _Finding("engine", Verdict.GOOD, f"The Docker Engine answers and has {settings.image}.")
+        yield Finding("engine", Verdict.GOOD, f"The Docker Engine answers and has {settings.image}.")
         try:
             sandbox.prove()
         except SandboxError as error:
             cure = "docs/how-to/machines.md, What a machine must allow, has the settings"
             if NO_PARSER in error.detail:
                 cure = NO_PARSER_CURE
-            yield _Finding("rooms", Verdict.WRONG, f"{error.detail[:1].upper()}{error.detail[1:]}.", cure)
+            yield Finding("rooms", Verdict.WRONG, f"{error.detail[:1].upper()}{error.detail[1:]}.", cure)
         else:
             sentence = f"Bots get rooms here, and containers see {run_dir} as this process does."
-            yield _Finding("rooms", Verdict.GOOD, sentence)
+            yield Finding("rooms", Verdict.GOOD, sentence)
 
 
-def _check_fitness(settings: Settings) -> Iterator[_Finding]:
+def _check_fitness(settings: Settings) -> Iterator[Finding]:
     """Run the host check that a worker runs when it starts, and yield its remarks and faults."""
     from deadheat.sandbox.docker import DockerSandbox
     from deadheat.sandbox.host.check import QUICK_ROUNDS, check_host
@@ -81,9 +81,9 @@ def _check_fitness(settings: Settings) -> Iterator[_Finding]:
     for finding in report.findings:
         if finding.level is not Level.GOOD:
             verdict = Verdict.WRONG if finding.level is Level.UNFIT else Verdict.REMARK
-            yield _Finding("fitness", verdict, finding.text, finding.mend)
+            yield Finding("fitness", verdict, finding.text, finding.mend)
     if report.fit:
-        yield _Finding("fitness", Verdict.GOOD, "This machine is fit to judge.")
+        yield Finding("fitness", Verdict.GOOD, "This machine is fit to judge.")
 
 
 class Verdict(StrEnum):
@@ -105,7 +105,7 @@ class MachineRole(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class _Finding:
+class Finding:
     """One line of the doctor's report. `cure`: the remedy, if there is one."""
 
     about: str
@@ -114,7 +114,7 @@ class _Finding:
     cure: str = ""
 
 
-Check = Callable[["Settings"], Iterator[_Finding]]
+Check = Callable[["Settings"], Iterator[Finding]]
 
 CURES = {
     "database": "is it running, and is DEADHEAT_DATABASE_URL right?",
@@ -134,7 +134,7 @@ LOW_DISK_SHARE, LOW_DISK_BYTES = 0.05, 2 * 1024**3
 STA_UNSYNC = 0x0040
 
 
-def look(settings: Settings, role: MachineRole) -> Iterator[_Finding]:
+def look(settings: Settings, role: MachineRole) -> Iterator[Finding]:
     for about, roles, check in CHECKS:
         if role is not MachineRole.ALL and role not in roles:
             continue
@@ -142,10 +142,10 @@ def look(settings: Settings, role: MachineRole) -> Iterator[_Finding]:
             yield from check(settings)
         except Exception as error:  # noqa: BLE001  a doctor who faints helps nobody, and any library may be in trouble
             message = (str(error).splitlines() or [""])[0]
-            yield _Finding(about, Verdict.WRONG, f"{type(error).__name__}: {message}", CURES.get(about, ""))
+            yield Finding(about, Verdict.WRONG, f"{type(error).__name__}: {message}", CURES.get(about, ""))
 
 
-def check_settings(settings: Settings) -> Iterator[_Finding]:
+def check_settings(settings: Settings) -> Iterator[Finding]:
     """Check for guessable secrets, readable files, and settings that contradict each other."""
     from deadheat.league.safety import plain_text, unsafe_settings
 
@@ -154,24 +154,24 @@ def check_settings(settings: Settings) -> Iterator[_Finding]:
     refused = {str(unsafe) for unsafe in unsafe_settings(settings)}
     for unsafe in (*unsafe_settings(strict), *plain_text(settings)):
         verdict = Verdict.WRONG if str(unsafe) in refused else Verdict.REMARK
-        yield _Finding(about, verdict, f"{unsafe.setting}: {unsafe.why}", unsafe.mend)
+        yield Finding(about, verdict, f"{unsafe.setting}: {unsafe.why}", unsafe.mend)
     if settings.environment != "production":
         cure = "set DEADHEAT_ENVIRONMENT=production before you admit strangers"
-        yield _Finding(about, Verdict.REMARK, "Unsafe settings only cause remarks.", cure)
+        yield Finding(about, Verdict.REMARK, "Unsafe settings only cause remarks.", cure)
     if settings.database_url.startswith("postgresql") and not settings.broker_url:
         cure = "set DEADHEAT_BROKER_URL to a Redis"
-        yield _Finding(about, Verdict.REMARK, "Messages are files, so all processes must run on this machine.", cure)
+        yield Finding(about, Verdict.REMARK, "Messages are files, so all processes must run on this machine.", cure)
     if settings.judge_unfit:
         cure = "unset DEADHEAT_JUDGE_UNFIT"
-        yield _Finding(about, Verdict.REMARK, "Unfit machines judge anyway.", cure)
+        yield Finding(about, Verdict.REMARK, "Unfit machines judge anyway.", cure)
     if settings.data_dir.is_dir() and settings.data_dir.stat().st_mode & 0o007 and not settings.database_url:
         cure = f"chmod 700 {settings.data_dir}"
-        yield _Finding(about, Verdict.REMARK, f"Others on this machine can read {settings.data_dir}.", cure)
+        yield Finding(about, Verdict.REMARK, f"Others on this machine can read {settings.data_dir}.", cure)
     if not refused:
-        yield _Finding(about, Verdict.GOOD, f"A {settings.environment} deployment starts with these settings.")
+        yield Finding(about, Verdict.GOOD, f"A {settings.environment} deployment starts with these settings.")
 
 
-def check_database(settings: Settings) -> Iterator[_Finding]:
+def check_database(settings: Settings) -> Iterator[Finding]:
     """Check that the database answers, has this version's schema and a clock close to ours, and that our role there is
     no superuser and owns no tables.
     """
@@ -183,7 +183,7 @@ def check_database(settings: Settings) -> Iterator[_Finding]:
     database = _database(settings)
     if database is None:
         cure = "`deadheat serve` makes one, or `deadheat upgrade --no-backup`"
-        yield _Finding(about, Verdict.WRONG, "There is no league yet.", cure)
+        yield Finding(about, Verdict.WRONG, "There is no league yet.", cure)
         return
     with closing(database):
         began_at = time.monotonic()
@@ -197,22 +197,22 @@ def check_database(settings: Settings) -> Iterator[_Finding]:
             cure = (
                 "create the roles of docs/how-to/install-by-hand.md; name this process's own in DEADHEAT_DATABASE_URL"
             )
-            yield _Finding(about, Verdict.REMARK, f"Whoever takes over this process can {may}.", cure)
+            yield Finding(about, Verdict.REMARK, f"Whoever takes over this process can {may}.", cure)
         kind = "PostgreSQL" if server else "SQLite"
         schema = revision(database.engine)
         age = age_of(schema)
         if age is SchemaAge.CURRENT:
-            yield _Finding(about, Verdict.GOOD, f"{kind} {version} answers in {took_ms:.0f} ms, with schema {schema}.")
+            yield Finding(about, Verdict.GOOD, f"{kind} {version} answers in {took_ms:.0f} ms, with schema {schema}.")
         else:
-            yield _Finding(about, Verdict.WRONG, str(WrongSchema(schema, age)), "see the message, and back up first")
+            yield Finding(about, Verdict.WRONG, str(WrongSchema(schema, age)), "see the message, and back up first")
         if clock is not None:
             apart = abs((clock.astimezone(UTC) - datetime.now(UTC)).total_seconds())
             if apart > CLOCK_SECONDS + took_ms / 1000:
                 differ = f"This machine's and the database's are {apart:.1f} s apart."
                 cure = "synchronise both with time servers (`timedatectl set-ntp true`)"
-                yield _Finding("clock", Verdict.REMARK, differ, cure)
+                yield Finding("clock", Verdict.REMARK, differ, cure)
             else:
-                yield _Finding("clock", Verdict.GOOD, "This machine's agrees with the database's.")
+                yield Finding("clock", Verdict.GOOD, "This machine's agrees with the database's.")
 
 
 TOO_MUCH = """
@@ -222,13 +222,13 @@ FROM pg_roles LEFT JOIN pg_class ON pg_class.oid = to_regclass('audit_log') WHER
 """
 
 
-def check_broker(settings: Settings) -> Iterator[_Finding]:
+def check_broker(settings: Settings) -> Iterator[Finding]:
     """Check that messages can be sent and that the broker drops none silently."""
     from deadheat.workers.broker.queue import check
 
     check(settings, 5)
     kind = "Redis" if settings.broker.startswith("redis") else "The folder of messages"
-    yield _Finding("broker", Verdict.GOOD, f"{kind} takes messages.")
+    yield Finding("broker", Verdict.GOOD, f"{kind} takes messages.")
     if settings.broker.startswith("redis"):
         import redis
 
@@ -237,14 +237,14 @@ def check_broker(settings: Settings) -> Iterator[_Finding]:
         policy = memory.get("maxmemory_policy", POLICY)
         if memory.get("maxmemory") and policy != POLICY:
             drops = f"A full Redis may drop or refuse messages ({policy}); they are sent again later."
-            yield _Finding("broker", Verdict.REMARK, drops, f"set maxmemory-policy to {POLICY}")
+            yield Finding("broker", Verdict.REMARK, drops, f"set maxmemory-policy to {POLICY}")
 
 
 POLICY = "volatile-lru"
 """A full Redis then drops counts of requests, which strangers can fill it with, before it refuses a message."""
 
 
-def _check_blobs(settings: Settings) -> Iterator[_Finding]:
+def _check_blobs(settings: Settings) -> Iterator[Finding]:
     """Check that a written blob can be read. None is deleted: Deadheat never does that, so the store may forbid it."""
     from deadheat.league.blobs import Blobs
 
@@ -254,22 +254,22 @@ def _check_blobs(settings: Settings) -> Iterator[_Finding]:
     where = urlsplit(settings.blobs).scheme
     verdict = Verdict.GOOD if took < SLOW_SECONDS else Verdict.REMARK
     cure = "" if verdict is Verdict.GOOD else "use a nearer store; every match writes there"
-    yield _Finding("blobs", verdict, f"The store ({where}) was written to and read from in {took * 1000:.0f} ms.", cure)
+    yield Finding("blobs", verdict, f"The store ({where}) was written to and read from in {took * 1000:.0f} ms.", cure)
 
 
-def _check_clock(_: Settings) -> Iterator[_Finding]:
+def _check_clock(_: Settings) -> Iterator[Finding]:
     """Check that a service keeps this machine's clock right."""
     words = (ctypes.c_long * 64)()  # struct timex: a mode, offset, frequency, two errors, then the status
     known = ctypes.CDLL(None, use_errno=True).adjtimex(ctypes.byref(words)) >= 0
     if not known or ctypes.c_int.from_buffer(words, 5 * ctypes.sizeof(ctypes.c_long)).value & STA_UNSYNC:
         unset = "According to the kernel, nothing synchronises this machine's clock."
         cure = "synchronise it with time servers (`timedatectl set-ntp true`), unless its host does"
-        yield _Finding("clock", Verdict.REMARK, unset, cure)
+        yield Finding("clock", Verdict.REMARK, unset, cure)
     else:
-        yield _Finding("clock", Verdict.GOOD, "According to the kernel, this machine's clock is synchronised.")
+        yield Finding("clock", Verdict.GOOD, "According to the kernel, this machine's clock is synchronised.")
 
 
-def check_disk(settings: Settings) -> Iterator[_Finding]:
+def check_disk(settings: Settings) -> Iterator[Finding]:
     """Check for free space where we write: our own files, and blobs if they are files."""
     from deadheat.league.blobs import blob_folder, room_at  # they need the server's packages
 
@@ -290,11 +290,11 @@ def check_disk(settings: Settings) -> Iterator[_Finding]:
         room, cure = room_at(folder), f"free some space, or move it ({setting})"
         free = f"{room.free_bytes / 1024**3:.1f} GiB free on the disk of {folder}"
         if room.free_bytes < max(LOW_DISK_BYTES, LOW_DISK_SHARE * room.size_bytes):
-            yield _Finding("disk", Verdict.WRONG, f"Only {free}.", cure)
+            yield Finding("disk", Verdict.WRONG, f"Only {free}.", cure)
         elif room.free_ratio < LOW_DISK_SHARE:
-            yield _Finding("disk", Verdict.WRONG, f"{free}, but only {room.free_files} inodes.", cure)
+            yield Finding("disk", Verdict.WRONG, f"{free}, but only {room.free_files} inodes.", cure)
         else:
-            yield _Finding("disk", Verdict.GOOD, f"{free}.")
+            yield Finding("disk", Verdict.GOOD, f"{free}.")
 
 
 def _there(folder: Path) -> Path:
@@ -303,7 +303,7 @@ def _there(folder: Path) -> Path:
     return folder
 
 
-def _check_running(settings: Settings) -> Iterator[_Finding]:
+def _check_running(settings: Settings) -> Iterator[Finding]:
     """Check for a working scheduler, machines that judge, and a moving queue. A new deployment has none of them."""
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -324,19 +324,19 @@ def _check_running(settings: Settings) -> Iterator[_Finding]:
         return  # `check_database` has reported it
     judging = [host.name for host in hosts if host.judges]
     if judging:
-        yield _Finding("workers", Verdict.GOOD, f"{len(judging)} of {len(hosts)} machines judge: {', '.join(judging)}.")
+        yield Finding("workers", Verdict.GOOD, f"{len(judging)} of {len(hosts)} machines judge: {', '.join(judging)}.")
     else:
         cure = "start a worker; `deadheat workers` says why an existing one does not judge"
-        yield _Finding("workers", Verdict.REMARK, "No machine is judging.", cure)
+        yield Finding("workers", Verdict.REMARK, "No machine is judging.", cure)
     if scheduled:
-        yield _Finding("scheduler", Verdict.GOOD, "Its tasks are carried out.")
+        yield Finding("scheduler", Verdict.GOOD, "Its tasks are carried out.")
     else:
         cure = "start `deadheat scheduler` and a worker of the queue control (or `serve`)"
-        yield _Finding("scheduler", Verdict.REMARK, "Its tasks have not been carried out lately.", cure)
+        yield Finding("scheduler", Verdict.REMARK, "Its tasks have not been carried out lately.", cure)
     for queue in waiting:
         if queue.oldest_seconds > OLD_QUEUE_SECONDS:
             text = f"The oldest {queue.name} job has waited for {queue.oldest_seconds / 60:.0f} minutes."
-            yield _Finding("queue", Verdict.REMARK, text, "add workers, or make them fit")
+            yield Finding("queue", Verdict.REMARK, text, "add workers, or make them fit")
 
 
 def _database(settings: Settings) -> Database | None:

@@ -31,7 +31,7 @@ ARG_START, ARG_END = 45, 46
 _STOPPED = {signal.SIGTERM, signal.SIGINT}
 
 
-class _Forked:
+class Forked:
     """A copy of this process as its parent sees it: the part of `subprocess.Popen` that a tree uses."""
 
     def __init__(self, pid: int) -> None:
@@ -57,7 +57,7 @@ class _Forked:
         return self.returncode
 
 
-def fork(words: Sequence[str]) -> _Forked | None:
+def fork(words: Sequence[str]) -> Forked | None:
     """Copy this process. Return the copy in the parent, and None in the copy. The copy is shown as `python` with these
     words, leads its own session, and has a new interpreter's signals. Raises OSError.
     """
@@ -66,7 +66,7 @@ def fork(words: Sequence[str]) -> _Forked | None:
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPED)  # the copy must not handle a signal like its parent
     try:
         if pid := os.fork():
-            return _Forked(pid)
+            return Forked(pid)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         os.setsid()
@@ -100,7 +100,7 @@ _libc = ctypes.CDLL(None)
 
 DEADHEAT = (sys.executable, "-m", "deadheat.cli.main")
 
-Process = subprocess.Popen[bytes] | _Forked
+Process = subprocess.Popen[bytes] | Forked
 
 
 @dataclass
@@ -189,7 +189,7 @@ class Tree:
                 return child.process is None
         return False
 
-    def _fork(self, child: Child) -> _Forked | None:
+    def _fork(self, child: Child) -> Forked | None:
         forked = fork(child.arguments[1:])
         if forked is None:
             die_with_parent()

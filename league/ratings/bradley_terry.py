@@ -24,7 +24,7 @@ def expected_results(ahead: Vector) -> Vector:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Comparison:
+class Comparison:
     """Two seats at the tables `rows`: `results` are 1, 1/2 or 0 for `seat` against `other_seat`."""
 
     seat: int
@@ -33,14 +33,14 @@ class _Comparison:
     results: Vector  # (n,)
 
 
-def comparisons(tables: Tables, ranks: Ranks) -> Iterator[_Comparison]:
+def comparisons(tables: Tables, ranks: Ranks) -> Iterator[Comparison]:
     """Yield every pair of seats with the rows in which it counts."""
     everyone = np.arange(len(tables.counts))
     for seat, other_seat in combinations(range(tables.seats), 2):
         own, other = tables.ranks[:, seat], tables.ranks[:, other_seat]
         rows = everyone if ranks is Ranks.PLACEMENT else np.flatnonzero((own == 0) | (other == 0))
         results = (1.0 + (own < other)[rows] - (own > other)[rows]) / 2
-        yield _Comparison(seat, other_seat, rows, results)
+        yield Comparison(seat, other_seat, rows, results)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -402,6 +402,7 @@ def test_own_versions_meet_without_an_entry(league: League) -> None:
     league.world.version(league.author, league.bot_id)
     asked_for = league.ask(2, opponent_id=league.bot_id, version=2, opponent_version=1)
     assert (asked_for.version, asked_for.opponent_version) == (2, 1)
+    assert asked_for.sides == (f"{asked_for.bot} v2", f"{asked_for.bot} v1")
     league.play()
     assert league.now(asked_for.id).wins == 2
 

@@ -40,7 +40,7 @@ class _Section:
 
 
 @dataclass(frozen=True, slots=True)
-class _Hit:
+class Hit:
     """A section that a search found, with the words around the first match."""
 
     section: _Section
@@ -52,7 +52,7 @@ IN_TITLE, IN_HEADING, MOST_COUNTED = 3, 5, 4
 """What a word counts in a page's title and in a section's heading, and the most that it counts in the text."""
 
 
-def matching(wanted: str, most_hits: int = 20) -> list[_Hit]:
+def matching(wanted: str, most_hits: int = 20) -> list[Hit]:
     """Return the likeliest of the sections with the most of the words, in order."""
     words = re.findall(r"\w+", wanted.casefold())
     words = ([word for word in words if word not in KNOWN["everywhere"].split()] or words)[:MOST_WORDS]
@@ -73,7 +73,7 @@ def matching(wanted: str, most_hits: int = 20) -> list[_Hit]:
     most = max((found for found, _, _ in hits), default=0)
     hits = sorted((hit for hit in hits if hit[0] == most), key=lambda hit: hit[1], reverse=True)
     marked = re.compile("|".join(pattern.pattern for pattern in patterns), re.IGNORECASE)
-    return [_Hit(section, _around(section.text, marked)) for _, _, section in hits[:most_hits]]
+    return [Hit(section, _around(section.text, marked)) for _, _, section in hits[:most_hits]]
 
 
 def _count(pattern: re.Pattern[str], section: _Section) -> int:

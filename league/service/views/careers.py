@@ -80,7 +80,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class _PublicVersion:
+class PublicVersion:
     """An upload, without the details that only its author may see."""
 
     id: int
@@ -192,12 +192,12 @@ def failure_counts(session: Session, season_id: int, bot_id: int) -> dict[tuple[
     return by_fault
 
 
-def public_versions(session: Session, bot_id: int) -> list[_PublicVersion]:
+def public_versions(session: Session, bot_id: int) -> list[PublicVersion]:
     """Return a bot's versions, the newest first."""
-    shown = (getattr(BotVersion, name) for name in _PublicVersion.__slots__)  # without the log, often long
+    shown = (getattr(BotVersion, name) for name in PublicVersion.__slots__)  # without the log, often long
     versions = sqlalchemy.select(*shown).where(col(BotVersion.bot_id) == bot_id)
     newest = versions.order_by(col(BotVersion.number).desc()).limit(MAX_VERSIONS)
-    return [_PublicVersion(*row) for row in session.connection().execute(newest)]
+    return [PublicVersion(*row) for row in session.connection().execute(newest)]
 
 
 def author_bots(session: Session, name: str) -> tuple[str, list[BotInfo], list[tuple[int, str]]]:
@@ -219,7 +219,7 @@ def team_bots(session: Session, team_id: int) -> list[BotInfo]:
 
 
 @dataclass(frozen=True, slots=True)
-class _GameCounts:
+class GameCounts:
     """The numbers of participants in a game."""
 
     bots: int
@@ -227,9 +227,9 @@ class _GameCounts:
     versions: int
 
 
-def game_counts(session: Session, game: str) -> _GameCounts:
+def game_counts(session: Session, game: str) -> GameCounts:
     """Return the numbers of participants in each game, over all seasons."""
     versions = select(func.count()).select_from(BotVersion).join(Bot, col(Bot.id) == BotVersion.bot_id)
     bots = sqlalchemy.select(func.count(), func.count(col(Bot.owner_id).distinct())).where(col(Bot.game) == game)
     counts = bots.add_columns(versions.where(Bot.game == game).scalar_subquery())
-    return _GameCounts(*session.connection().execute(counts).one())
+    return GameCounts(*session.connection().execute(counts).one())
