@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from functools import partial
 
 import pytest
-from sqlmodel import select
+from sqlmodel import col, select
 
 from deadheat.api.routes.entries import GateRequest
 from deadheat.league import errors, sprt
 from deadheat.league.ratings import RatingConfig
 from deadheat.league.records.entries import Challenge, Entry
+from deadheat.league.service.contests.life import OPEN_SERIES
 from deadheat.league.service.duels.gates import TEST
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.people.person import Person
@@ -294,6 +295,33 @@ def test_the_terms_of_a_gate_are_not_in_the_public_log(world: World) -> None:
     log = [one.data for one in world.read(audit_log, limit=1000)]
     assert any('"gate":true' in data for data in log)
     assert not [data for data in log if any(term in data for term in ("0.04913", "1.25", "61.5"))]
+
+
+def test_games_at_the_gate_are_never_rated(contender: Entrant) -> None:
+    contender.play([1])
+    with contender.world.db.transaction() as session:
+        refit(session, contender.season_id)
+        rows = leaderboard(session, contender.season_id).standings["rows"]
+        matches = session.exec(select(Match)).all()
+    assert [(row["version"], row["games"]) for row in rows] == [(2, 0)]
+    assert matches and not any(match.rated for match in matches)
+
+
+def test_few_challenges_are_played_at_a_time_and_each_gets_its_turn(world: World) -> None:
+    first = Entrant(world, games_per_pair=1)
+    entrants = [first, *(Entrant(world, season_id=first.season_id) for _ in range(5))]
+    for entrant in entrants:
+        entrant.upload()
+    waiting = challenge_series(world)
+    assert len(waiting) == OPEN_SERIES
+    world.play(waiting)
+    gates = {world.row(Series, series_id).meeting_id for series_id in [*waiting, *challenge_series(world)]}
+    assert len(gates) == 6
+
+
+def challenge_series(world: World) -> list[int]:
+    made = world.tick()
+    return world.rows(select(Series.id).where(col(Series.id).in_(made), Series.purpose == Purpose.CHALLENGE))
 
 
 def test_a_ladder_goes_on_beside_the_gate(entrant: Entrant) -> None:
