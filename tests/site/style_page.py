@@ -40,8 +40,8 @@ def style(shared: Shared) -> str:
                 "name": f"A season that is {state.value}",
                 "state": state,
                 "published_at": None,
+                "entries": 12 * 10**place,
             },
-            "bots": 12 * 10**place,
             "leader": {"bot_id": 1, "bot": "expert", "elo": 1702.0, "others": 0} if place else None,
             "coming": ("opens", AT + timedelta(days=3)) if not place else None,
         }
