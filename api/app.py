@@ -2,6 +2,7 @@
 which describes every error as a problem document.
 """
 
+import asyncio
 import json
 import re
 import tomllib
@@ -39,6 +40,7 @@ from deadheat.api.pages.render import templates
 from deadheat.api.pages.texts import docs
 from deadheat.api.schemas import Problem
 from deadheat.api.services import SITE, CeleryQueue, Queue, Services
+from deadheat.api.watching import watch_tables
 from deadheat.league.blobs import Blobs
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
@@ -110,6 +112,16 @@ ROUTES = tuple(_found_routes())
 """The modules of all routes are imported together with this one, so that forked processes share them."""
 
 
+@asynccontextmanager
+async def _alive(app: FastAPI) -> AsyncIterator[None]:
+    """Watch the tables while the application runs."""
+    services: Services = app.state.services
+    watching = asyncio.create_task(watch_tables(services))
+    yield
+    watching.cancel()
+    services.db.close()
+
+
 def create_app(
     settings: Settings | None = None,
     *,
@@ -129,11 +141,6 @@ def create_app(
         rates=Rates(settings, lambda: services.change(signing_key)),
     )
 
-    @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        yield
-        services.db.close()
-
     app = FastAPI(
         title="Deadheat",
         version="1",
@@ -141,7 +148,7 @@ def create_app(
         openapi_url="/v1/openapi.json",
         docs_url=None,  # both fetch their scripts from elsewhere
         redoc_url=None,
-        lifespan=lifespan,
+        lifespan=_alive,
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # `MeasuredRequests` measures each request
     )

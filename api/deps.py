@@ -1,5 +1,8 @@
 """Dependencies of routes: the shared services, and the person behind a request."""
 
+import time
+from collections.abc import Callable
+from datetime import timedelta
 from typing import Annotated, Any
 
 from fastapi import Depends, Path, Query, Request
@@ -40,6 +43,18 @@ async def services(request: Request) -> Services:
 
 
 Shared = Annotated[Services, Depends(services)]
+
+
+async def received(request: Request) -> Callable[[], timedelta]:
+    """Read the whole request, and return a function that says how long ago that was. Depend on it before everything
+    that waits for a thread.
+    """
+    await request.body()
+    at = time.monotonic()
+    return lambda: timedelta(seconds=time.monotonic() - at)
+
+
+Received = Annotated[Callable[[], timedelta], Depends(received)]
 
 _bearer = HTTPBearer(auto_error=False, description="A token of POST /v1/tokens, as `Authorization: Bearer dh_...`.")
 

@@ -36,6 +36,7 @@ PANELS = {
         "logout": "server.login:logout",
         "whoami": "server.login:whoami",
         "submit": "author.submit:submit",
+        "agent": "server.agent:agent",
         "bot": "author.bots:group",
         "trial": "author.bots:trial",
         "logs": "author.matches:logs",

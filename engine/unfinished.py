@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from deadheat.engine.chance import Chance
-from deadheat.engine.core import Event, Fault, Game, Reply, Result, Seat, Step
+from deadheat.engine.core import Event, Fault, Game, Message, Reply, Result, Seat, Step
 from deadheat.engine.transcript import BadTranscript, Exchange, decode_reply, encode_reply
 
 Replies = Sequence[Mapping[Seat, Reply]]
@@ -33,12 +33,15 @@ class Unfinished:
         for exchange in self.exchanges:
             yield from exchange.events
 
+    def asked(self) -> dict[Seat, Message]:
+        """Return what must be answered now, by seat."""
+        messages = self.exchanges[-1].messages if self.result is None else ()
+        return {message.seat: message for message in messages if message.limit_ns is not None}
+
     def prompt(self, seat: Seat) -> str | None:
         """Return the line that this seat has to answer now, or None if it is not asked."""
-        for message in self.exchanges[-1].messages if self.result is None else ():
-            if message.seat == seat and message.limit_ns is not None:
-                return message.line
-        return None
+        message = self.asked().get(seat)
+        return None if message is None else message.line
 
     def seen_by(self, seat: Seat | None) -> "Unfinished":
         """Return the match as `seat` may see it, or as a spectator may if `seat` is None."""

@@ -93,6 +93,24 @@ class JobState(StrEnum):
     ABANDONED = "abandoned"  # the service failed too often, nobody took it, or it is no longer needed
 
 
+class TableState(StrEnum):
+    """The state of a game table: that of a job, which it is if programs sit there; a worker never holds another one."""
+
+    OPEN = "open"  # a seat is free
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    ABANDONED = "abandoned"
+
+
+class SeatKind(StrEnum):
+    """The kinds of players at a game table."""
+
+    PERSON = "person"  # answers in a browser
+    AGENT = "agent"  # somebody's program elsewhere, which answers over HTTP
+    PROGRAM = "program"  # a bot's version, in a room of a worker
+
+
 class MatchState(StrEnum):
     """The state of a match."""
 
@@ -430,7 +448,10 @@ WITH_RESULT = (MatchState.DONE, MatchState.DECIDED)
 """States of matches whose seats have ranks."""
 
 UNFINISHED = (JobState.QUEUED, JobState.RUNNING)
-"""States of series that have yet to bring results, and of people's matches that still hold a place."""
+"""States of series that have yet to bring results."""
+
+NOT_OVER = (TableState.OPEN, TableState.QUEUED, TableState.RUNNING)
+"""States of tables at which somebody sits."""
 
 _LIVES: Mapping[type[StrEnum], Mapping[StrEnum, frozenset[StrEnum]]] = {
     VersionState: {
@@ -440,6 +461,11 @@ _LIVES: Mapping[type[StrEnum], Mapping[StrEnum, frozenset[StrEnum]]] = {
     JobState: {
         JobState.QUEUED: frozenset({JobState.RUNNING, JobState.ABANDONED}),
         JobState.RUNNING: frozenset({JobState.DONE, JobState.QUEUED, JobState.ABANDONED}),
+    },
+    TableState: {
+        TableState.OPEN: frozenset({TableState.QUEUED, TableState.RUNNING, TableState.ABANDONED}),
+        TableState.QUEUED: frozenset({TableState.RUNNING, TableState.ABANDONED}),
+        TableState.RUNNING: frozenset({TableState.DONE, TableState.QUEUED, TableState.ABANDONED}),
     },
     MatchState: {
         MatchState.SCHEDULED: frozenset({MatchState.DONE, MatchState.HELD, MatchState.ABANDONED}),

@@ -18,6 +18,7 @@ from typing import TypeVar
 from sqlmodel import Session, SQLModel, and_, col, func, or_, select
 from sqlmodel.sql.expression import SelectOfScalar
 
+from deadheat.engine.core import Fault
 from deadheat.engine.games import GAMES
 from deadheat.engine.replay import Diverged, replay
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
@@ -40,6 +41,7 @@ from deadheat.league.states import (
     MatchState,
     Purpose,
     Span,
+    TableState,
     VersionState,
 )
 from deadheat.league.tables import (
@@ -47,7 +49,7 @@ from deadheat.league.tables import (
     BotVersion,
     Contest,
     DeadlineCount,
-    Exhibition,
+    GameTable,
     LatencySummary,
     Match,
     Meeting,
@@ -56,6 +58,7 @@ from deadheat.league.tables import (
     ResponseTimes,
     Season,
     Series,
+    TableSeat,
     VoidedMatch,
     WorkerHost,
 )
@@ -141,8 +144,8 @@ def misplaced_builds(session: Session) -> Iterator[str]:
         if noted[version.id] != [*range(1, version.attempt + (version.state is VersionState.UPLOADED))]:
             attempts = f"at attempt {version.attempt}; failed were {noted[version.id]}"
             yield f"version {version.id} is {version.state} {attempts}"
-    for row in every(session, Exhibition):
-        if (row.lease_until is not None) != (row.state is JobState.RUNNING):
+    for row in every(session, GameTable):
+        if (row.lease_until is not None) != (row.state is TableState.RUNNING):
             yield f"exhibition {row.id} is {row.state} with a lease until {row.lease_until}"
 
 
@@ -259,15 +262,21 @@ def unproven_results(session: Session, blobs: Blobs) -> Iterator[str]:
 
 
 def unproven_exhibitions(session: Session, blobs: Blobs) -> Iterator[str]:
-    """A person's result follows from its transcript, too; a match given up says why."""
-    for row in every(session, Exhibition):
-        if row.state is JobState.DONE:
-            yield from (f"exhibition {row.id}: {problem}" for problem in _unproven_exhibition(row, blobs))
-        elif row.state is JobState.ABANDONED and not row.cause:
+    """A table's result follows from its transcript, too; a match given up says why."""
+    faults: dict[int, dict[int, Fault]] = defaultdict(dict)
+    for seat in every(session, TableSeat):
+        if seat.fault is not None:
+            faults[seat.table_id][seat.seat] = seat.fault
+    for row in every(session, GameTable):
+        if row.state is TableState.DONE:
+            yield from (
+                f"exhibition {row.id}: {problem}" for problem in _unproven_exhibition(row, faults[row.id], blobs)
+            )
+        elif row.state is TableState.ABANDONED and not row.cause:
             yield f"exhibition {row.id} was given up without a cause"
 
 
-def _unproven_exhibition(row: Exhibition, blobs: Blobs) -> Iterator[str]:
+def _unproven_exhibition(row: GameTable, faults: dict[int, Fault], blobs: Blobs) -> Iterator[str]:
     transcript = _replayed(row.transcript_sha256, blobs)
     if isinstance(transcript, str):
         yield transcript
@@ -276,7 +285,7 @@ def _unproven_exhibition(row: Exhibition, blobs: Blobs) -> Iterator[str]:
         yield f"its transcript is of exhibition {transcript.about.get('exhibition')}"
     result = transcript.result
     points = None if result.points is None else [str(value) for value in result.points]
-    stored, proven = (row.ranks, row.points, row.fault), (list(result.ranks), points, result.faults.get(row.seat))
+    stored, proven = (row.ranks, row.points, faults), (list(result.ranks), points, dict(result.faults))
     if stored != proven:
         yield f"stored is {stored}, its transcript says {proven}"
 

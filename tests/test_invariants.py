@@ -14,9 +14,9 @@ from deadheat.league.blobs import Blobs
 from deadheat.league.causes import Cause
 from deadheat.league.jobs import Failure
 from deadheat.league.service.jobs.builds import claim_build, give_back_build
-from deadheat.league.service.jobs.exhibiting import claim_exhibition, finish_exhibition
-from deadheat.league.service.jobs.exhibitions import take_seat
-from deadheat.league.tables import Attempt, BotVersion, Exhibition
+from deadheat.league.service.tables.programs import claim_table, finish_table
+from deadheat.league.service.tables.sitting import take_seat
+from deadheat.league.tables import Attempt, BotVersion, GameTable
 from tests.invariants import broken, convicted, unfinished
 from tests.league.ground import settings
 from tests.league.world import World
@@ -72,14 +72,14 @@ def test_a_lease_that_nobody_took_back_is_found(kept: Kept) -> None:
     with kept.db.transaction() as session:
         claim_build(session, version_id, "w1:1")
         person = take_seat(session, kept.owner, kept.bot_id)
-        assert claim_exhibition(session, person, "w1:1", kept.host) is not None
+        assert claim_table(session, person, "w1:1", kept.host) is not None
     assert len(kept.left()) == 2
     kept.clock.turn(kept.settings.lease_seconds + 1)
     assert kept.wrong() == []  # it waits for the sweep
     kept.clock.turn(kept.settings.lease_seconds)
     assert [found.split(" until ")[0] for found in kept.wrong()] == [
         f"BotVersion {version_id} has a lease",
-        f"Exhibition {person} has a lease",
+        f"GameTable {person} has a lease",
     ]
 
 
@@ -88,16 +88,16 @@ def test_a_persons_match_that_nothing_proves_is_found(kept: Kept) -> None:
     record = decode(content)
     with kept.db.transaction() as session:
         number = take_seat(session, kept.owner, kept.bot_id, seat=1)
-        session.get_one(Exhibition, number).seed = record.seed
+        session.get_one(GameTable, number).seed = record.seed
         session.flush()
-        job = claim_exhibition(session, number, "w1:1", kept.host)
+        job = claim_table(session, number, "w1:1", kept.host)
         assert job is not None
-        assert finish_exhibition(session, job, Result((2, 2), None), kept.blobs.put(content))
+        assert finish_table(session, job, Result((2, 2), None), kept.blobs.put(content))
     other, result = kept.wrong()
     assert other == f"exhibition {number}: its transcript is of exhibition None"
-    assert result.startswith(f"exhibition {number}: stored is ([2, 2], None, None), its transcript says (")
+    assert result.startswith(f"exhibition {number}: stored is ([2, 2], None, {{}}), its transcript says (")
     with kept.db.transaction() as session:
-        session.get_one(Exhibition, number).transcript_sha256 = "0" * 64
+        session.get_one(GameTable, number).transcript_sha256 = "0" * 64
     (nothing,) = kept.wrong()
     assert nothing.startswith(f"exhibition {number}: its transcript proves nothing: BlobMissing")
 

@@ -14,7 +14,7 @@ from deadheat.engine.advice import ADVISERS, Session, seed_of
 from deadheat.engine.games.folder import bot_digest, bots_of
 from deadheat.engine.replay import known_rules
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, decode, encode
-from deadheat.league.service.jobs.exhibitions import LEASE, AdviceJob, claim_advice, store_advice
+from deadheat.league.service.tables.advising import LEASE, AdviceJob, claim_advice, store_advice
 from deadheat.sandbox.archive import extract_program
 from deadheat.sandbox.arena import Arena
 from deadheat.sandbox.box import Program, bot_limits
@@ -31,35 +31,35 @@ class TooLong(Exception):
     """The bot has used up the time for a match."""
 
 
-def give_advice(context: Context, exhibition_id: int) -> None:
+def give_advice(context: Context, table_id: int) -> None:
     """Produce and store advice on a person's match, if it is wanted. Any failure is retried a few times."""
     with context.database.transaction() as session:
-        job = claim_advice(session, exhibition_id)
+        job = claim_advice(session, table_id)
     if job is None:
         return
     match = decode(context.blobs.get(job.transcript_sha256, MAX_TRANSCRIPT_BYTES))
     try:
         digest = context.blobs.put(encode(_advised(context, job, match))) if known_rules(match) else None
     except stopping.Stopping:
-        log.info("exhibition %d: advice is left to another worker, because this one stops", exhibition_id)
+        log.info("exhibition %d: advice is left to another worker, because this one stops", table_id)
         return
     insist(context, lambda session: store_advice(session, job, digest))
-    log.info("exhibition %d: advice is stored", exhibition_id)
+    log.info("exhibition %d: advice is stored", table_id)
 
 
 def _advised(context: Context, job: AdviceJob, match: Transcript) -> Transcript:
     bot = ADVISERS[job.game].bot
     folder = bots_of(job.game) / bot
     recipe = _recipe(folder)
-    about = {"exhibition": job.exhibition_id, "seat": job.seat, "transcript": job.transcript_sha256}
+    about = {"exhibition": job.table_id, "seat": job.seat, "transcript": job.transcript_sha256}
     about |= {"bot": bot, "source": bot_digest(job.game, bot)}
     slots, ends = context.slots, time.monotonic() + LEASE.total_seconds() / 2
-    cpus = slots.slots[job.exhibition_id % len(slots.slots)]
+    cpus = slots.slots[job.table_id % len(slots.slots)]
 
     def between() -> None:
         stopping.look()
         if time.monotonic() > ends:
-            raise TooLong(f"advice on exhibition {job.exhibition_id}")
+            raise TooLong(f"advice on exhibition {job.table_id}")
 
     @contextlib.contextmanager
     def hold() -> Iterator[None]:

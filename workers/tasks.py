@@ -23,8 +23,6 @@ from deadheat.league.service.evaluations.playing import keep_standings
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.jobs import sweep as league_sweep
 from deadheat.league.service.jobs.builds import BUILDS
-from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
-from deadheat.league.service.jobs.exhibitions import due_advice
 from deadheat.league.service.jobs.sweep import KINDS
 from deadheat.league.service.people.channels import forget_removed
 from deadheat.league.service.people.notices import forget_old
@@ -32,6 +30,8 @@ from deadheat.league.service.rankings import standings
 from deadheat.league.service.rankings.standings import publish, seasons_to_publish, seasons_to_refit
 from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.series.hosts import live_machines
+from deadheat.league.service.tables.advising import due_advice
+from deadheat.league.service.tables.programs import TABLES
 from deadheat.league.service.views.queues import take_sample
 from deadheat.league.storage.schema import WrongSchema, must_fit
 from deadheat.workers import metrics, stopping
@@ -49,10 +49,10 @@ from deadheat.workers.broker.queue import (
 from deadheat.workers.build import build_version
 from deadheat.workers.context import context
 from deadheat.workers.environment import describe_environment
-from deadheat.workers.exhibitions import play_exhibition
 from deadheat.workers.holding import AWAY, cause_of
 from deadheat.workers.play import play_series
 from deadheat.workers.sending.deliveries import send_due
+from deadheat.workers.tables import play_table
 
 log = logging.getLogger(__name__)
 Told = TypeVar("Told")
@@ -156,17 +156,17 @@ def ask_for_more(series_id: int) -> None:
         log.warning("more series could not be requested after series %d; the next tick will", series_id, exc_info=True)
 
 
-@app.task(name=task_name(EXHIBITIONS), base=Guarded)
-def exhibit(exhibition_id: int) -> None:
-    """Play one person's match against a bot, or step aside as for a series."""
-    if not play_exhibition(context(), exhibition_id):
-        step_aside(EXHIBITIONS, exhibition_id)
+@app.task(name=task_name(TABLES), base=Guarded)
+def exhibit(table_id: int) -> None:
+    """Play the programs of one table, or step aside as for a series."""
+    if not play_table(context(), table_id):
+        step_aside(TABLES, table_id)
 
 
 @app.task(name="deadheat.advise", base=Guarded)
-def advise(exhibition_id: int) -> None:
+def advise(table_id: int) -> None:
     """Store what the house's strongest bot would have done in a person's match."""
-    give_advice(context(), exhibition_id)
+    give_advice(context(), table_id)
 
 
 @app.task(name="deadheat.tick", base=Guarded)
@@ -219,8 +219,8 @@ def sweep() -> None:
         metrics.leases_expired.labels(life.queue, host).inc()
     with context().database.transaction() as session:
         take_sample(session)
-    for exhibition_id in to_advise:
-        enqueue_advice(exhibition_id)
+    for table_id in to_advise:
+        enqueue_advice(table_id)
     for life, row_ids in swept.items():
         for row_id in row_ids:
             enqueue(life, row_id)

@@ -21,9 +21,8 @@ from deadheat.engine.scenes import Scene, document
 from deadheat.engine.transcript import Transcript
 from deadheat.league.causes import Cause
 from deadheat.league.errors import WrongState
-from deadheat.league.service.jobs import exhibitions
-from deadheat.league.service.jobs.exhibitions import ExhibitionInfo, Table
-from deadheat.league.states import JobState
+from deadheat.league.service.tables.viewing import Table, TableInfo, table_info
+from deadheat.league.states import TableState
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +32,7 @@ MAX_MOVES = 3000
 def told_table(table: Table) -> str:
     """Describe the state of a match for its person."""
     info = table.info
-    if info.state is JobState.QUEUED:
+    if info.state is TableState.QUEUED:
         if table.queue:
             return _failed(info) + _(
                 "All places are taken. "
@@ -51,7 +50,7 @@ def told_table(table: Table) -> str:
     return _failed(info) + _("%(bot)s is thinking; this page updates itself.", bot=info.bot)
 
 
-def told_of(info: ExhibitionInfo, is_own: bool) -> str:
+def told_of(info: TableInfo, is_own: bool) -> str:
     """Describe how the match ended, addressing its person if `is_own`."""
     if info.ranks is None:
         if info.resigned or info.cause == Cause.RESIGNED:
@@ -81,7 +80,7 @@ def told_of(info: ExhibitionInfo, is_own: bool) -> str:
     return f"{result} {own_points} : {other_points}"
 
 
-def _failed(info: ExhibitionInfo) -> str:
+def _failed(info: TableInfo) -> str:
     if not info.voids:
         return ""
     again = _(
@@ -90,7 +89,7 @@ def _failed(info: ExhibitionInfo) -> str:
     return f"{again} "
 
 
-def advice_of(shared: Services, info: ExhibitionInfo) -> list[Advice]:
+def advice_of(shared: Services, info: TableInfo) -> list[Advice]:
     """Return the strongest house bot's advice on the person's moves, once the match is over and advice was given."""
     match = transcript_of(shared, info) if info.advice_sha256 else None
     if match is None or not known_rules(match) or info.game not in ADVISERS:
@@ -99,15 +98,15 @@ def advice_of(shared: Services, info: ExhibitionInfo) -> list[Advice]:
     return [] if answers is None else advice(match, info.seat, answers, ADVISERS[info.game])
 
 
-def untimed(scenes: Sequence[Scene], info: ExhibitionInfo) -> list[Scene]:
-    """Remove the person's response times, which nobody measured."""
-    return [replace(scene, answers=tuple(a for a in scene.answers if a.seat != info.seat)) for scene in scenes]
+def untimed(scenes: Sequence[Scene], info: TableInfo) -> list[Scene]:
+    """Remove the response times of people and agents, which are not their own time."""
+    return [replace(scene, answers=tuple(a for a in scene.answers if a.seat in info.timed)) for scene in scenes]
 
 
-def untimed_document(document: dict[str, Any], info: ExhibitionInfo) -> dict[str, Any]:
-    """Remove the person's response times from a document for viewers."""
+def untimed_document(document: dict[str, Any], info: TableInfo) -> dict[str, Any]:
+    """Remove the response times of people and agents from a document for viewers."""
     for scene in document["scenes"]:
-        scene["answers"] = [answer for answer in scene["answers"] if answer["seat"] != info.seat]
+        scene["answers"] = [answer for answer in scene["answers"] if answer["seat"] in info.timed]
     return document
 
 
@@ -164,8 +163,8 @@ def get_advice(shared: Shared, exhibition_id: Id) -> Response:
     )
 
 
-def _done(shared: Services, exhibition_id: int) -> ExhibitionInfo:
-    info = shared.read(exhibitions.exhibition, exhibition_id)
+def _done(shared: Services, exhibition_id: int) -> TableInfo:
+    info = shared.read(table_info, exhibition_id)
     if info.transcript_sha256 is None:
         raise WrongState.of_match(info.state, "only matches that were played to the end have a transcript")
     return info

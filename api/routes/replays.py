@@ -21,9 +21,9 @@ from deadheat.engine.scenes import document, document_so_far
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
 from deadheat.league.errors import WITHHELD, BlobDamaged, BlobMissing, WrongState
 from deadheat.league.records.matches import Match
-from deadheat.league.service.jobs.exhibitions import ExhibitionInfo
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series import live
+from deadheat.league.service.tables.viewing import TableInfo
 from deadheat.league.service.views.matches import match_detail
 from deadheat.league.states import Asked, JobState, MatchState
 from deadheat.league.verification.agreement import disagreements, verdict
@@ -36,7 +36,7 @@ FOR_EVER = "public, max-age=31536000, immutable"
 READ_BEFORE = 4
 """The number of pieces of `league.blobs.CHUNK_BYTES` that are read before the answer begins."""
 
-Played = Match | ExhibitionInfo
+Played = Match | TableInfo
 
 JSON: dict[int | str, dict[str, Any]] = {
     200: {"content": {"application/json": {}}},

@@ -401,10 +401,10 @@ def _named(queues: str) -> list[str]:
 
 def _add_exhibitions(tree: Tree, settings: Settings) -> None:
     """Run people's matches against bots in separate processes, because each lasts as long as the person likes."""
-    from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
+    from deadheat.league.service.tables.programs import TABLES
 
     if settings.exhibitions:
-        tree.add_jobs("exhibitions", EXHIBITIONS.queue, _people_count(settings))
+        tree.add_jobs("exhibitions", TABLES.queue, _people_count(settings))
 
 
 def jobs(queues: str, concurrency: int) -> None:

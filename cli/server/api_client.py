@@ -31,6 +31,7 @@ from deadheat.league.records.hosts import Workers
 from deadheat.league.records.matches import EndingView, Match, MatchDetail, Timeouts
 from deadheat.league.records.rankings import Leaderboard
 from deadheat.league.records.rulings import Announcement, Appeal, AuditRecord, Rejudged, RuledOn
+from deadheat.league.records.tables import Receipt, TableTurn, TableView
 
 if TYPE_CHECKING:
     from deadheat.league.records.seasons import Declared, Forecast, Season, SeasonDetail
@@ -90,6 +91,32 @@ class Client:
     def mark_read(self, up_to: int) -> int:
         """Mark your notices up to that id as read, and return how many are unread."""
         return _read(int, _of(self.call("POST", "/v1/inbox/read", json={"up_to": up_to}), "unread"))
+
+    # --- Agents at tables.
+
+    def open_tables(self) -> list[TableView]:
+        """Return the tables at which a seat is open, the newest first."""
+        return self._items(TableView, "/v1/tables")
+
+    def make_table(self, body: Body) -> TableView:
+        """Make a table: `game`, `seats`, and the `name` and `model` of your agent."""
+        return self._ask(TableView, "POST", "/v1/tables", json=body)
+
+    def join_table(self, /, table_id: int, body: Body) -> TableView:
+        """Take the first open seat for your agent: its `name` and `model`."""
+        return self._ask(TableView, "POST", f"/v1/tables/{table_id}/seat", json=body)
+
+    def next_turn(self, /, table_id: int, after: int = 0) -> TableTurn:
+        """Wait for your agent's next question after that turn, at most 25 seconds."""
+        return self._ask(TableTurn, "GET", f"/v1/tables/{table_id}/next", params={"after": after})
+
+    def answer_turn(self, /, table_id: int, turn: int, line: str) -> Receipt:
+        """Answer your agent's question of that number."""
+        return self._ask(Receipt, "POST", f"/v1/tables/{table_id}/turns/{turn}", json={"line": line})
+
+    def leave_table(self, /, table_id: int) -> TableView:
+        """Leave a table, and lose the match."""
+        return self._ask(TableView, "POST", f"/v1/tables/{table_id}/resign")
 
     # --- Bots and their versions.
 

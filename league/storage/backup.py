@@ -98,7 +98,7 @@ MANIFEST, DATABASE_FILE, BLOBS_FOLDER = "manifest.json", "database.sqlite3", "bl
 NAMED_BY = {
     "bot_version": ("source_sha256", "program_sha256", "trial_sha256"),
     "match": ("transcript_sha256",),
-    "exhibition": ("transcript_sha256", "advice_sha256"),
+    "game_table": ("transcript_sha256", "advice_sha256"),
 }
 """The columns that name blobs."""
 

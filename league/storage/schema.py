@@ -153,8 +153,8 @@ WORKERS = {
     **dict.fromkeys(
         (
             *("attempt", "bot_version", "contest", "contest_player", "deadline_count", "ending", "entry"),
-            *("exhibition", "judging_environment", "latency_summary", "live_match", "machine", "match", "meeting"),
-            *("meeting_player", "participant", "response_times", "season_rules", "series", "worker_host"),
+            *("game_table", "judging_environment", "latency_summary", "live_match", "machine", "match", "meeting"),
+            *("meeting_player", "participant", "response_times", "season_rules", "series", "table_seat", "worker_host"),
         ),
         WRITTEN,
     ),

@@ -15,15 +15,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from deadheat.cli.server.agent import Agent
     from deadheat.cli.server.api_client import Client
     from deadheat.cli.server.async_client import AsyncClient
     from deadheat.cli.server.wire import Refused
     from deadheat.training import env
 
-__all__ = ["AsyncClient", "Client", "Refused", "env"]
+__all__ = ["Agent", "AsyncClient", "Client", "Refused", "env"]
 __version__ = "0.3.0"
 
 _PLACES = {
+    "Agent": "deadheat.cli.server.agent",
     "AsyncClient": "deadheat.cli.server.async_client",
     "Client": "deadheat.cli.server.api_client",
     "Refused": "deadheat.cli.server.wire",

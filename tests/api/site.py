@@ -15,9 +15,9 @@ from deadheat.api.app import create_app
 from deadheat.league.blobs import Blobs
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.jobs.builds import BUILDS
-from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
 from deadheat.league.service.jobs.sweep import KINDS
 from deadheat.league.service.rulings.closing import ensure_organiser
+from deadheat.league.service.tables.programs import TABLES
 from tests.league.ground import settings
 from tests.league.world import World
 
@@ -30,7 +30,7 @@ class NotedQueue:
 
     def __init__(self) -> None:
         self.noted: dict[Life, list[int]] = {life: [] for life in KINDS}
-        self.builds, self.exhibitions = self.noted[BUILDS], self.noted[EXHIBITIONS]
+        self.builds, self.exhibitions = self.noted[BUILDS], self.noted[TABLES]
         self.broken = False
 
     def enqueue(self, life: Life, row_id: int) -> None:

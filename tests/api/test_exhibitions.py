@@ -4,13 +4,16 @@ import itertools
 import re
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from anyio import to_thread
 from sqlmodel import Session as DatabaseSession
 from sqlmodel import col, select, update
 
+from deadheat.api import deps
 from deadheat.api.edge.rates import Streams
+from deadheat.api.pages import forms
 from deadheat.api.pages.player import exhibition as pages
 from deadheat.api.pages.player.exhibition import turn_of
 from deadheat.engine.advice import ADVISERS, Session, advice, seed_of
@@ -23,15 +26,17 @@ from deadheat.engine.scenes import scenes_so_far
 from deadheat.engine.transcript import Transcript, decode, encode
 from deadheat.engine.unfinished import unfinished
 from deadheat.league.errors import IllegalMove
-from deadheat.league.service.jobs import exhibiting, exhibitions
-from deadheat.league.service.jobs.exhibiting import ExhibitionJob
+from deadheat.league.service.people.access import Access
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import existing_user
 from deadheat.league.service.rankings.standings import refit
-from deadheat.league.states import JobState, Role
-from deadheat.league.tables import Bot, Exhibition, RatingPoint
+from deadheat.league.service.tables import advising, places, programs, viewing
+from deadheat.league.service.tables.programs import TableJob
+from deadheat.league.states import Role, TableState
+from deadheat.league.tables import Bot, GameTable, RatingPoint
 from tests.api.browser import OURS, PAGE, Browser
 from tests.api.site import Site
+from tests.league import tabled
 
 TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
 READY = {0: Reply("OK", 5), 1: Reply("OK", 0)}
@@ -42,30 +47,30 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "WAIT_SECONDS", 0.0)
 
 
-def seated(site: Site, game: str = "yacht-auction", seat: str = "last") -> tuple[Browser, ExhibitionJob]:
+def seated(site: Site, game: str = "yacht-auction", seat: str = "last") -> tuple[Browser, TableJob]:
     """Let Ada take a seat, and a worker claim the match."""
     _, bot_id = site.world.playing_bot("greedy", game)
     ada = Browser(site).sign_up()
     ada.submit("/play", at=f"/play?bot={bot_id}", seat=seat)
     (exhibition_id,) = site.queue.exhibitions
-    job = site.world.write(exhibiting.claim_exhibition, exhibition_id, "w1", site.world.host)
+    job = site.world.write(programs.claim_table, exhibition_id, "w1", site.world.host)
     assert job is not None
     return ada, job
 
 
-def ask(site: Site, job: ExhibitionJob, *replies: dict[int, Reply]) -> None:
-    assert site.world.write(exhibiting.ask_person, job, replies)
+def ask(site: Site, job: TableJob, *replies: dict[int, Reply]) -> None:
+    assert tabled.ask(site.world, job, *replies)
 
 
-def heard(site: Site, job: ExhibitionJob) -> str | None:
-    found = site.world.read(exhibiting.hear_person, job)
+def heard(site: Site, job: TableJob) -> str | None:
+    found = tabled.hear(site.world, job)
     assert found is not None
     return found.answer
 
 
 def test_a_move_is_posted_and_heard(site: Site) -> None:
     ada, job = seated(site)
-    path = f"/play/{job.exhibition_id}"
+    path = f"/play/{job.table_id}"
     assert "as soon as a worker is free" not in ada.get(path).text and "share it" not in ada.page.text
     assert "greedy is thinking" in ada.page.text
     ask(site, job, READY)
@@ -77,7 +82,7 @@ def test_a_move_is_posted_and_heard(site: Site) -> None:
 
 def test_a_refused_move_is_told_and_may_be_made_again(site: Site) -> None:
     ada, job = seated(site)
-    path = f"/play/{job.exhibition_id}"
+    path = f"/play/{job.table_id}"
     ask(site, job, READY)
     page = ada.submit(path, at=path, bundle="B", bid="100001")
     assert "That is not possible: “Your bid” must be a whole number from 0 to 100000." in page.text
@@ -90,17 +95,17 @@ def test_a_refused_move_is_told_and_may_be_made_again(site: Site) -> None:
 def test_a_match_that_ends_while_its_page_is_made_is_heard_of(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """A viewer is notified once the table has another version, so the page must not have that version yet."""
     ada, job = seated(site)
-    looked, looks = exhibitions.exhibition, itertools.count(1)
+    looked, looks = viewing.table_info, itertools.count(1)
 
-    def ended_meanwhile(session: DatabaseSession, exhibition_id: int) -> exhibitions.ExhibitionInfo:
+    def ended_meanwhile(session: DatabaseSession, exhibition_id: int) -> viewing.TableInfo:
         found = looked(session, exhibition_id)
         if next(looks) == 2:  # the first check is whether everybody may see it
             with site.world.connect().transaction() as another:
-                exhibitions.abandon(another, exhibition_id, JobState.RUNNING, "broken")
+                places.abandon(another, exhibition_id, TableState.RUNNING, "broken")
         return found
 
-    monkeypatch.setattr(exhibitions, "exhibition", ended_meanwhile)
-    path = f"/play/{job.exhibition_id}"
+    monkeypatch.setattr(viewing, "table_info", ended_meanwhile)
+    path = f"/play/{job.table_id}"
     assert 'data-version="running-' in ada.client.get(path, headers=PAGE).text
     monkeypatch.undo()
     assert "data-version" not in ada.client.get(path, headers=PAGE).text
@@ -108,7 +113,7 @@ def test_a_match_that_ends_while_its_page_is_made_is_heard_of(site: Site, monkey
 
 def test_a_form_that_is_out_of_date_changes_nothing(site: Site) -> None:
     ada, job = seated(site)
-    path = f"/play/{job.exhibition_id}"
+    path = f"/play/{job.table_id}"
     ask(site, job, READY)
     ada.get(path)
     ask(site, job, READY, {0: Reply("BID A 0", 3), 1: Reply("BID B 0", 0)})
@@ -116,9 +121,27 @@ def test_a_form_that_is_out_of_date_changes_nothing(site: Site) -> None:
     assert heard(site, job) is None
 
 
+def test_a_move_that_came_in_time_counts_although_it_waited_for_a_thread(site: Site, monkeypatch) -> None:
+    ada, job = seated(site)
+    ask(site, job, READY)
+    path, clock = f"/play/{job.table_id}", site.world.clock
+    tabled.wait(site.world, job, site.world.settings.exhibition_move_seconds - 1)
+    ada.get(path)
+    fields, look_up = ada.form(path).fields | {"bundle": "A", "bid": "7"}, deps.look_up
+
+    def waited(*given: Any) -> Access:
+        clock.turn(1.5)
+        return look_up(*given)
+
+    monkeypatch.setattr(deps, "time", SimpleNamespace(monotonic=lambda: clock.now.timestamp()))  # noqa: PLW0108 moves
+    monkeypatch.setattr(forms, "look_up", waited)
+    ada.client.post(path, data=fields, headers=OURS)
+    assert heard(site, job) == "BID A 7"
+
+
 def test_only_a_move_that_was_just_made_is_waited_for(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     ada, job = seated(site)
-    path = f"/play/{job.exhibition_id}"
+    path = f"/play/{job.table_id}"
     ask(site, job, READY)
     ada.get(path)
     waited: list[str] = []
@@ -139,7 +162,7 @@ def test_only_a_move_that_was_just_made_is_waited_for(site: Site, monkeypatch: p
 
 def test_the_wait_for_a_bot_holds_no_thread(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     ada, job = seated(site)
-    path = f"/play/{job.exhibition_id}"
+    path = f"/play/{job.table_id}"
     ask(site, job, READY)
     monkeypatch.setattr(pages, "WAIT_SECONDS", 60.0)
     slept: list[float] = []
@@ -156,11 +179,11 @@ def test_the_wait_for_a_bot_holds_no_thread(site: Site, monkeypatch: pytest.Monk
 def test_the_document_has_ones_own_hand_alone_and_no_seed(site: Site) -> None:
     ada, job = seated(site, "liars-dice")
     ask(site, job, READY, {0: Reply('{"type":"bid","quantity":1,"faceValue":2}', 9)})
-    answer = ada.client.get(f"/play/{job.exhibition_id}/document")
+    answer = ada.client.get(f"/play/{job.table_id}/document")
     state = answer.json()["match"]["scenes"][-1]["state"]
     assert (len(state["hands"][0]), len(state["hands"][1])) == (0, 5)
     assert job.seed.hex() not in answer.text
-    page = ada.get(f"/play/{job.exhibition_id}")
+    page = ada.get(f"/play/{job.table_id}")
     assert job.seed.hex() not in page.text
 
 
@@ -190,42 +213,42 @@ def test_a_stream_tells_when_the_table_has_changed(site: Site, monkeypatch: pyte
     ask(site, job, READY)
     monkeypatch.setattr(pages, "STREAM_SECONDS", 0.2)
     monkeypatch.setattr(pages, "LOOK_SECONDS", 0.05)
-    answer = ada.client.get(f"/play/{job.exhibition_id}/events")
+    answer = ada.client.get(f"/play/{job.table_id}/events")
     assert answer.headers["content-type"].startswith("text/event-stream") and answer.text.count("event: table") == 1
     site.app.state.tables.streams = Streams(0, 5)
-    assert ada.client.get(f"/play/{job.exhibition_id}/events").status_code == 429
+    assert ada.client.get(f"/play/{job.table_id}/events").status_code == 429
 
 
 def test_when_it_is_over_everyone_can_watch_and_verify_it(site: Site) -> None:
     ada, job, record = over(site)
-    path = f"/v1/exhibitions/{job.exhibition_id}"
+    path = f"/v1/exhibitions/{job.table_id}"
     verified = site.ok(200, site.client.get(f"{path}/verification"))
     assert verified == {"verified": True, "exchanges": 26, "problem": None}
     assert site.ok(200, site.client.get(f"{path}/replay"))["names"] == ["greedy", "ada"]
     assert site.client.get(f"{path}/transcript").content == encode(record)
-    page = Browser(site).get(f"/play/{job.exhibition_id}")
+    page = Browser(site).get(f"/play/{job.table_id}")
     assert re.search(r"ada (lost|won)\. [0-9,\u2212]+ : [0-9,\u2212]+", page.text)
-    assert re.search(r"You (lost|won)\. ", ada.get(f"/play/{job.exhibition_id}").text)
+    assert re.search(r"You (lost|won)\. ", ada.get(f"/play/{job.table_id}").text)
     assert "Verify" in page.text and "share it" in page.text
     assert "against greedy" in ada.get("/play").text
 
 
-def over(site: Site) -> tuple[Browser, ExhibitionJob, Transcript]:
+def over(site: Site) -> tuple[Browser, TableJob, Transcript]:
     """End Ada's match, and store its transcript."""
     ada, job = seated(site)
     content = (TRANSCRIPTS / "yacht-auction.jsonl").read_bytes()
     record = decode(content)
     with site.world.db.transaction() as session:
-        session.get_one(Exhibition, job.exhibition_id).seed = record.seed
-    assert site.world.write(exhibiting.finish_exhibition, job, record.result, site.blobs.put(content))
+        session.get_one(GameTable, job.table_id).seed = record.seed
+    assert site.world.write(programs.finish_table, job, record.result, site.blobs.put(content))
     return ada, job, record
 
 
 def test_when_it_is_over_everyone_reads_where_the_strongest_house_bot_would_have_moved_otherwise(site: Site) -> None:
     _, job, record = over(site)
-    path, stranger = f"/play/{job.exhibition_id}", Browser(site)
+    path, stranger = f"/play/{job.table_id}", Browser(site)
     assert "It is looking at" in stranger.get(path).text
-    site.problem(409, site.client.get(f"/v1/exhibitions/{job.exhibition_id}/advice"))
+    site.problem(409, site.client.get(f"/v1/exhibitions/{job.table_id}/advice"))
 
     def bot(message: Message) -> str | None:
         """Bid as Ada did, but for one bid that the rules refuse and one that differs; repeat her first score."""
@@ -233,31 +256,31 @@ def test_when_it_is_over_everyone_reads_where_the_strongest_house_bot_would_have
         number = None if asked is None else asked.exchange
         return {1: "BID A 100001", 2: "BID B 54321"}.get(number or 0, asked.reply.line if asked else None)
 
-    session = run_match(Session(record, job.seat), 1, seed_of(record, job.seat), MemoryTransport([bot]))
+    session = run_match(Session(record, 1), 1, seed_of(record, 1), MemoryTransport([bot]))
     said = encode(session)
-    work = site.world.write(exhibitions.claim_advice, job.exhibition_id)
+    work = site.world.write(advising.claim_advice, job.table_id)
     assert work is not None
-    site.world.write(exhibitions.store_advice, work, site.blobs.put(said))
+    site.world.write(advising.store_advice, work, site.blobs.put(said))
     page = stranger.get(path).text
     assert "It is looking at" not in page and "nothing that the rules allow" in page and "54,321 points on B" in page
     assert "100,001" not in page
     second = advice(record, 1, session, ADVISERS[record.game])[1]
     assert f'href="#move-{second.scene}"' in stranger.answer.text
-    assert site.client.get(f"/v1/exhibitions/{job.exhibition_id}/advice").content == said
+    assert site.client.get(f"/v1/exhibitions/{job.table_id}/advice").content == said
 
 
 def test_advice_that_the_store_has_lost_is_not_shown(site: Site) -> None:
     ada, job, _ = over(site)
-    work = site.world.write(exhibitions.claim_advice, job.exhibition_id)
+    work = site.world.write(advising.claim_advice, job.table_id)
     assert work is not None
-    site.world.write(exhibitions.store_advice, work, "0" * 64)
-    assert "would have done" not in ada.get(f"/play/{job.exhibition_id}").text
+    site.world.write(advising.store_advice, work, "0" * 64)
+    assert "would have done" not in ada.get(f"/play/{job.table_id}").text
 
 
 def test_who_cannot_sit_down_is_told_why(site: Site) -> None:
     ada, job = seated(site)
     assert "Too many matches against bots" in ada.submit("/play", 409, at="/play?bot=1").text
-    assert f"/play/{job.exhibition_id}" in ada.answer.text, "and where the open one is"
+    assert f"/play/{job.table_id}" in ada.answer.text, "and where the open one is"
     site.problem(404, site.client.get("/v1/exhibitions/99/replay"))
 
 
@@ -303,7 +326,7 @@ def test_who_leaves_before_it_began_has_not_played(site: Site) -> None:
 def test_who_has_resigned_is_told_so_until_it_is_over(site: Site) -> None:
     ada, job = seated(site)
     ask(site, job, READY)
-    path = f"/play/{job.exhibition_id}"
+    path = f"/play/{job.table_id}"
     assert "It is your move." in ada.get(path).text
     page = ada.submit(f"{path}/resign")
     assert "You have resigned; the record" in page.text

@@ -22,10 +22,10 @@ from deadheat.api.routes import environment
 from deadheat.engine.core import Fault, Result
 from deadheat.league.blobs import Room
 from deadheat.league.service.course.states import set_season_state
-from deadheat.league.service.jobs import exhibiting, exhibitions
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.standings import refit
+from deadheat.league.service.tables import places, programs, sitting, turns
 from deadheat.league.states import FinalsFormat, SeasonState
 from tests.api.served import served
 from tests.api.site import PROBLEM, Site
@@ -160,26 +160,26 @@ def test_peoples_matches_are_measured_while_they_wait_and_by_how_they_ended(site
 
     def sit() -> tuple[Person, int]:
         person = world.author()
-        return person, world.write(exhibitions.take_seat, person, bot_id, seat=1)
+        return person, world.write(sitting.take_seat, person, bot_id, seat=1)
 
     def end(fault: Fault | None) -> None:
         _, exhibition_id = sit()
         with world.db.transaction() as session:
-            job = exhibiting.claim_exhibition(session, exhibition_id, "w1", world.host)
+            job = programs.claim_table(session, exhibition_id, "w1", world.host)
             assert job is not None
             result = Result((1, 2), None, {} if fault is None else {1: fault})
-            assert exhibiting.finish_exhibition(session, job, result, "c" * 64)
+            assert programs.finish_table(session, job, result, "c" * 64)
 
     for fault in (None, Fault.EXITED, None, Fault.TIMEOUT):
         end(fault)
     person, exhibition_id = sit()
-    world.write(exhibitions.resign, person, exhibition_id)
+    world.write(turns.resign, person, exhibition_id)
     sit()
     world.clock.turn(12)
     assert metric(site, 'deadheat_queue_rows{queue="exhibition",state="queued"}') == 1
     assert metric(site, 'deadheat_queue_oldest_seconds{queue="exhibition"}') == 12
     assert ended(site) == {"played": 2, "resigned": 1, "late": 1, "left": 1, "no-worker": 0}
-    world.clock.turn(exhibiting.QUEUE_SECONDS)
+    world.clock.turn(places.QUEUE_SECONDS)
     world.write(sweep)
     assert ended(site) == {"played": 2, "resigned": 1, "late": 1, "left": 1, "no-worker": 1}
     world.clock.turn(86_401)

@@ -32,8 +32,8 @@ from deadheat.league.blobs import Blobs
 from deadheat.league.config import HEARTBEAT_SECONDS, Settings
 from deadheat.league.database import Database, now
 from deadheat.league.service.rulings.closing import ensure_organiser
-from deadheat.league.states import UNFINISHED, JobState, MatchState
-from deadheat.league.tables import Exhibition, Match, RatingSnapshot, Series, WorkerHost
+from deadheat.league.states import UNFINISHED, JobState, MatchState, TableState
+from deadheat.league.tables import GameTable, Match, RatingSnapshot, Series, WorkerHost
 from tests.benchmarks.engine_of_our_own import PrivateEngine
 from tests.cluster.network import Machine, Network
 from tests.cluster.servers import ADDRESS, Primary, Redis, until
@@ -260,7 +260,7 @@ class Cluster:
     def tables(self) -> list[str]:
         """List the machines at which a person plays now."""
         with self.database.reading() as session:
-            found = session.exec(select(Exhibition.worker).where(Exhibition.state == JobState.RUNNING))
+            found = session.exec(select(GameTable.worker).where(GameTable.state == TableState.RUNNING))
             return [str(worker).split(":")[0] for worker in found]
 
     def played(self, season_id: int) -> int:

@@ -21,9 +21,9 @@ import httpx
 from deadheat.engine.core import Fault
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, decode
 from deadheat.league.causes import Cause
-from deadheat.league.service.jobs import exhibitions
-from deadheat.league.service.jobs.exhibitions import ExhibitionInfo
-from deadheat.league.states import UNFINISHED, JobState
+from deadheat.league.service.tables import viewing
+from deadheat.league.service.tables.viewing import TableInfo
+from deadheat.league.states import NOT_OVER, TableState
 from tests.api.browser import PAGE, Form, Read
 from tests.cluster.cluster import PASSWORD, PORT, Cluster
 
@@ -89,7 +89,7 @@ class Guest:
             return False
         self._http.close()
         with self._cluster.database.reading() as session:
-            return all(exhibitions.exhibition(session, seat.number).state not in UNFINISHED for seat in self._seats)
+            return all(viewing.table_info(session, seat.number).state not in NOT_OVER for seat in self._seats)
 
     @property
     def worst_wait_seconds(self) -> float:
@@ -113,10 +113,10 @@ class Guest:
     def _wrong(self, seat: Seat) -> Iterator[str]:
         number = seat.number
         with self._cluster.database.reading() as session:
-            info = exhibitions.exhibition(session, number)
-        if info.state is JobState.ABANDONED and seat.left and info.cause == Cause.LEFT:
+            info = viewing.table_info(session, number)
+        if info.state is TableState.ABANDONED and seat.left and info.cause == Cause.LEFT:
             return
-        if info.state is not JobState.DONE:
+        if info.state is not TableState.DONE:
             yield f"exhibition {number} is {info.state}: {info.cause}"
             return
         said, faults = self._recorded(info)
@@ -125,7 +125,7 @@ class Guest:
         if faults != ({info.seat: Fault.EXITED} if seat.left else {}):
             yield f"exhibition {number} has faults {faults}; the person {'left' if seat.left else 'stayed'}"
 
-    def _recorded(self, info: ExhibitionInfo) -> tuple[list[str | None], dict[int, Fault]]:
+    def _recorded(self, info: TableInfo) -> tuple[list[str | None], dict[int, Fault]]:
         """Return what the person answered, and who failed how."""
         assert info.transcript_sha256 is not None
         record = decode(self._cluster.blobs.get(info.transcript_sha256, MAX_TRANSCRIPT_BYTES))

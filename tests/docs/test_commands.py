@@ -60,6 +60,7 @@ AUTHORS = (
 OTHERS = ("reference/commands", "reference/python-client")
 OPERATORS = ("how-to/install", "how-to/back-up")
 ELSEWHERE = {"how-to/add-a-game": "tests/engine/test_finding_games.py", "how-to/train": "tests/docs/test_training.py"}
+ELSEWHERE |= {"start/agent": "tests/cli/test_agent.py"}
 """Pages whose blocks other tests run."""
 
 

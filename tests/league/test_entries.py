@@ -12,9 +12,9 @@ from deadheat.league.service.bots.bots import Upload, add_version, bot_info, bot
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.jobs.builds import BuildOutcome, finish_build
-from deadheat.league.service.jobs.exhibitions import take_seat
 from deadheat.league.service.people import person, teams
 from deadheat.league.service.seasons import absence, admission, entries, participation, seasons
+from deadheat.league.service.tables.sitting import take_seat
 from deadheat.league.service.views import careers, matches, overview
 from deadheat.league.states import Absence, Admission, FinalsFormat, SeasonState, SourcesFrom
 from deadheat.league.tables import BotVersion, Season

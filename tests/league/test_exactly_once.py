@@ -13,8 +13,9 @@ from deadheat.league.causes import BLAMELESS, Cause, Trait
 from deadheat.league.jobs import Failure, SeriesJob
 from deadheat.league.service.bots.bots import create_bot
 from deadheat.league.service.ground.life import Life
-from deadheat.league.service.jobs import builds, exhibiting, exhibitions, sweep
+from deadheat.league.service.jobs import builds, sweep
 from deadheat.league.service.series import carrying_out, hosts
+from deadheat.league.service.tables import programs, sitting
 from deadheat.league.states import Fitness, JobState, MatchState, VersionState
 from deadheat.league.tables import MOST_WORD, Attempt, BotVersion, Match, Participant, Series
 from tests.league.ground import in_threads
@@ -154,7 +155,7 @@ def test_a_sweep_that_finds_nothing_lost_asks_once_and_one_that_does_takes_it_up
     world.claim(series_id)
     owner, bot_id = world.playing_bot()
     version_id = world.upload(owner, bot_id)
-    exhibition_id = world.write(exhibitions.take_seat, owner, bot_id)
+    exhibition_id = world.write(sitting.take_seat, owner, bot_id)
 
     def swept() -> dict[Life, list[int]]:
         return world.write(sweep.sweep)
@@ -164,7 +165,7 @@ def test_a_sweep_that_finds_nothing_lost_asks_once_and_one_that_does_takes_it_up
     assert [statement.split()[0] for statement in asked if not statement.startswith("BEGIN")] == ["SELECT"]
     world.clock.turn(world.settings.requeue_seconds + 1)
     found = swept()
-    assert (found[builds.BUILDS], found[exhibiting.EXHIBITIONS]) == ([version_id], [exhibition_id])
+    assert (found[builds.BUILDS], found[programs.TABLES]) == ([version_id], [exhibition_id])
     assert causes(world, series_id) == ["lease-expired"]
     world.clock.turn(world.settings.retry_seconds + 1)
     assert {life: row_ids for life, row_ids in swept().items() if row_ids} == {carrying_out.SERIES: [series_id]}

@@ -8,10 +8,11 @@ import pytest
 
 from deadheat.engine.games import folder
 from deadheat.league.jobs import Host
-from deadheat.league.service.jobs import builds, exhibiting, exhibitions
+from deadheat.league.service.jobs import builds
 from deadheat.league.service.rankings import standings
 from deadheat.league.service.rankings import standings as league_recount
 from deadheat.league.service.series import games, hosts, turns
+from deadheat.league.service.tables import programs, sitting
 from deadheat.league.states import JobState
 from deadheat.league.tables import Series
 from tests.league.outcomes import abandoned, won
@@ -33,15 +34,15 @@ def test_a_worker_with_another_game_plays_and_builds_nothing_of_it(world: World,
     world.season(games_per_pair=2)
     (series,) = world.tick()
     owner, bot_id = world.playing_bot()
-    exhibition = world.write(exhibitions.take_seat, world.author(), bot_id)
+    exhibition = world.write(sitting.take_seat, world.author(), bot_id)
     version = world.upload(owner, bot_id)
     with monkeypatch.context() as patch:
         have(patch, **changed)
         assert world.write(turns.claim_next_series, series, "w", world.host) is None
-        assert world.write(exhibiting.claim_exhibition, exhibition, "w", world.host) is None
+        assert world.write(programs.claim_table, exhibition, "w", world.host) is None
         assert world.write(builds.claim_next_build, version, "w") is None
     assert world.write(turns.claim_next_series, series, "w", world.host) is not None
-    assert world.write(exhibiting.claim_exhibition, exhibition, "w", world.host) is not None
+    assert world.write(programs.claim_table, exhibition, "w", world.host) is not None
     assert world.write(builds.claim_next_build, version, "w") is not None
 
 

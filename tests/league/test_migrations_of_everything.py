@@ -108,7 +108,23 @@ def to_one_contest(row: Filled) -> list[Filled]:
     return [Filled("series", row.key, values)]
 
 
-MOVED = {"0060": to_meetings, "0062": to_contests, "0063": to_one_contest}
+def to_game_tables(row: Filled) -> list[Filled]:
+    """Return where a row is after 0066: a match of a person has a seat for each player."""
+    if row.table != "exhibition":
+        return [row]
+    values = {**row.values}
+    person = {name: values.pop(name) for name in ("user_id", "open_user_id", "resigned", "fault")}
+    version_id, seat, asked_at = (values.pop(name) for name in ("version_id", "seat", "asked_at"))
+    line = values.pop("answer")
+    reply = json.dumps([seat, line, 0, None, None, 0], separators=(",", ":")) if values["state"] == "running" else None
+    person |= {"kind": "person", "version_id": None, "ready_at": asked_at, "delivered_at": asked_at, "reply": reply}
+    program = {"kind": "program", "version_id": version_id, "user_id": None}
+    seats = [(number, person if number == seat else program) for number in range(values["seats"])]
+    of_it = [Filled("table_seat", (*row.key, number), sitting) for number, sitting in seats]
+    return [Filled("game_table", row.key, values), *of_it]
+
+
+MOVED = {"0060": to_meetings, "0062": to_contests, "0063": to_one_contest, "0066": to_game_tables}
 """Where the rows of a migration that moves them are after it."""
 
 

@@ -12,12 +12,12 @@ from deadheat.league.jobs import MatchJob, MatchOutcome
 from deadheat.league.pairing.duel import Duel
 from deadheat.league.records.entries import AskedChallenge, Entry
 from deadheat.league.service.duels import panels, requests
-from deadheat.league.service.jobs import exhibitions
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.people import notices, person
 from deadheat.league.service.rulings.rulings import void_match
 from deadheat.league.service.seasons import absence, entries, participation, seasons
 from deadheat.league.service.series.turns import claim_next_series
+from deadheat.league.service.tables import sitting
 from deadheat.league.service.views import former as views
 from deadheat.league.service.views.forecasts import AT_PANEL, waiting
 from deadheat.league.states import ContestState, JobState, Purpose, SeasonState
@@ -149,7 +149,7 @@ def test_nobody_plays_a_version_without_the_points_first(world: World) -> None:
     stranger, own = world.bot()
 
     def seat() -> object:
-        return world.write(exhibitions.take_seat, stranger, entered.bot_id)
+        return world.write(sitting.take_seat, stranger, entered.bot_id)
 
     def ask(who: person.Person, bot_id: int, version: int | None = None) -> AskedChallenge:
         versions: dict[str, Any] = {"bot_id": bot_id, "opponent_id": entered.bot_id, "version": version}

@@ -16,7 +16,6 @@ from deadheat.league.blobs import Blobs
 from deadheat.league.errors import LeagueError, OwnMatch, WrongState
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import audit_log, first_broken
-from deadheat.league.service.jobs import exhibiting, exhibitions
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import invite_to_team, join_team
 from deadheat.league.service.rankings.standings import leaderboard, publish, refit
@@ -26,6 +25,7 @@ from deadheat.league.service.rulings.appeals import appealable, open_appeal
 from deadheat.league.service.rulings.rulings import rejudge_match, restore_match, void_match
 from deadheat.league.service.seasons import entries, participation, seasons
 from deadheat.league.service.seasons.absence import disqualify, reinstate
+from deadheat.league.service.tables import programs, sitting
 from deadheat.league.service.views.matches import match_detail, matches
 from deadheat.league.states import IN_PLAY, AppealState, FinalsFormat, MatchState, Purpose, Role, SeasonState
 from deadheat.league.storage.backup import back_up, named_blobs
@@ -230,11 +230,11 @@ def test_a_transaction_that_is_undone_leaves_no_record(world: World) -> None:
 
 def test_a_back_up_has_what_people_played(world: World, tmp_path: Path) -> None:
     _, bot_id = world.playing_bot()
-    exhibition_id = world.write(exhibitions.take_seat, world.author(), bot_id, 1)
+    exhibition_id = world.write(sitting.take_seat, world.author(), bot_id, 1)
     name = Blobs(world.settings.blobs).put(b"the transcript")
     with world.db.transaction() as session:
-        job = exhibiting.claim_exhibition(session, exhibition_id, "w", world.host)
-        assert job is not None and exhibiting.finish_exhibition(session, job, Result((1, 2), None, {}), name)
+        job = programs.claim_table(session, exhibition_id, "w", world.host)
+        assert job is not None and programs.finish_table(session, job, Result((1, 2), None, {}), name)
     assert name in named_blobs(back_up(world.settings, tmp_path / "kept").database)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deadheat.league.service.ground.steps import MOST_DETAIL, evidence_json, storable, storable_tail, storable_word
-from deadheat.league.tables import MOST_WORD, Attempt, Exhibition, LatencySummary, Participant
+from deadheat.league.tables import MOST_WORD, Attempt, GameTable, LatencySummary, Participant
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 
@@ -22,7 +22,7 @@ def test_any_text_becomes_text_that_every_database_keeps(text: str) -> None:
 
 def test_a_word_is_as_long_as_the_columns_of_words() -> None:
     assert storable_word("x" * 100) == "x" * MOST_WORD
-    cut = [(Attempt, "cause"), (Exhibition, "cause"), (Participant, "fault_command"), (LatencySummary, "command")]
+    cut = [(Attempt, "cause"), (GameTable, "cause"), (Participant, "fault_command"), (LatencySummary, "command")]
     assert {table.__table__.c[name].type.length for table, name in cut} == {MOST_WORD}  # type: ignore[attr-defined]
 
 

@@ -22,7 +22,6 @@ from deadheat.league.jobs import AttemptRecord, Failure, FaultRecord, MatchJob, 
 from deadheat.league.service.course.planning import plan
 from deadheat.league.service.course.schedule import go_on
 from deadheat.league.service.ground.steps import lock_season
-from deadheat.league.service.jobs import exhibitions
 from deadheat.league.service.jobs.builds import BuildJob, BuildOutcome, claim_build, finish_build, give_back_build
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.people.access import look_up
@@ -32,8 +31,9 @@ from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.rulings.closing import set_role
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.series.hosts import host_seen, record_check
+from deadheat.league.service.tables import sitting
 from deadheat.league.states import ContestKind, Role, TokenKind
-from deadheat.league.tables import Exhibition, Match, Notice, Season, Series, Token, User
+from deadheat.league.tables import GameTable, Match, Notice, Season, Series, Token, User
 from deadheat.league.words import NoticeKind
 from deadheat.sandbox.box import Exit
 from tests.api.browser import OURS, Browser
@@ -341,8 +341,11 @@ class PlantedLeague:
             ada = look_up(session, self.secrets["token of ada"], TokenKind.TOKEN).person
             bot_id = self.named["bot of bob"]
             assert isinstance(bot_id, int)
-            self.named["exhibition_id"] = found = exhibitions.take_seat(session, ada, bot_id)
-            self.secrets["seed of the exhibition"] = session.get_one(Exhibition, found).seed.hex()
+            self.named["exhibition_id"] = found = sitting.take_seat(session, ada, bot_id)
+            self.secrets["seed of the exhibition"] = session.get_one(GameTable, found).seed.hex()
+            agents = sitting.open_table(session, ada, GAME, ("me", "open"), sitting.Agent("agent"))
+            self.named["table_id"] = agents
+            self.secrets["seed of the table"] = session.get_one(GameTable, agents).seed.hex()
 
     def _what_the_database_keeps(self) -> None:
         """Collect unused seeds, and the stored forms of passwords and tokens."""

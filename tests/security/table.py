@@ -99,7 +99,7 @@ PUBLIC = (
     "/v1/seasons/{season_id}/entries/{bot_id}/waiting /v1/seasons/{season_id}/leaderboard /v1/matches "
     "/v1/matches/{match_id} /v1/matches/{match_id}/transcript /v1/matches/{match_id}/live "
     "/v1/matches/{match_id}/replay /v1/matches/{match_id}/verification /v1/announcements /v1/audit /play / "
-    "/v1/timeouts /timeouts /timeouts/matches /seasons/{season_id}/timeouts "
+    "/v1/tables /v1/tables/{table_id} /v1/timeouts /timeouts /timeouts/matches /seasons/{season_id}/timeouts "
     "/seasons/{season_id} /seasons/{season_id}/feed /bots/{bot_id}/feed /seasons/{season_id}/statistics "
     "/seasons/{season_id}/contests /seasons/{season_id}/matches /matches/{match_id} "
     "/matches/{match_id}/embed /matches/{match_id}/card.png /bots/{bot_id} /bots/{bot_id}/opponents /authors/{name} "
@@ -286,6 +286,12 @@ TABLE: tuple[Line, ...] = (
     get("/play/{exhibition_id}/events", "in 404 owner=-"),
     post("/play/{exhibition_id}", "in 404 owner=303", form={"turn": "0"}),
     post("/play/{exhibition_id}/resign", "in 404 owner=303"),
+    # --- agents at tables
+    post("/v1/tables", "401 201", {"game": "yacht-auction", "name": "agent", "seats": ["me", "open"]}),
+    post("/v1/tables/{table_id}/seat", "401 404", {"name": "agent"}, params={"table_id": "9999"}),
+    get("/v1/tables/{table_id}/next", OWN),
+    post("/v1/tables/{table_id}/turns/{turn}", "401 404 owner=409", {"line": "BID A 1"}, params={"turn": "1"}),
+    post("/v1/tables/{table_id}/resign", OWN),
     # --- public pages
     get("/games/{name}", ALL, params={"name": "yacht-auction"}),
     get("/games/{name}/kits/{kit}.zip", ALL, params={"name": "yacht-auction", "kit": "starter"}),

@@ -40,7 +40,7 @@ RULING = "POST /v1/appeals/{appeal_id}/ruling"
 
 MAY_REFUSE = {
     # A schema cannot say rules between fields (dates in order, bounds of a test, sizes that fit the game, rounds of a
-    # Swiss), which games and languages are there, or dates that no clock will reach. A season's file is TOML.
+    # Swiss), which games, languages and moves are there, or dates that no clock will reach. A season's file is TOML.
     "422": [
         "POST /v1/seasons",
         "POST /v1/season-files",
@@ -49,6 +49,8 @@ MAY_REFUSE = {
         "POST /v1/bots/{bot_id}/versions",
         "POST /v1/challenges",
         "POST /v1/seasons/{season_id}/evaluations",
+        "POST /v1/tables",
+        "POST /v1/tables/{table_id}/turns/{turn}",
         RULING,
         MATCHES,
     ]

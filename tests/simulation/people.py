@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from sqlmodel import Session, col, select
+from sqlalchemy import bindparam
+from sqlmodel import Session, col, select, update
 
-from deadheat.league import errors
+from deadheat.league import database, errors
 from deadheat.league.pairing.duel import Duel
 from deadheat.league.service.bots.bots import Upload, add_version
 from deadheat.league.service.duels.requests import ask
-from deadheat.league.service.jobs import builds, exhibiting, exhibitions
+from deadheat.league.service.jobs import builds
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings.rulings import (
     decide_match,
@@ -22,8 +23,9 @@ from deadheat.league.service.rulings.rulings import (
     void_match,
 )
 from deadheat.league.service.series.hosts import record_check
+from deadheat.league.service.tables import programs, sitting, turns, viewing
 from deadheat.league.states import MatchState, Role
-from deadheat.league.tables import Match
+from deadheat.league.tables import GameTable, Match, UtcDateTime
 from tests.simulation.machines import Source
 from tests.workers.people import move
 
@@ -104,7 +106,7 @@ def guest(now: Simulator) -> None:
         now.pause(now.chance.uniform(1, 8))
         with now.task():
             with now.stage.database.transaction() as session:
-                exhibition_id = exhibitions.open_of(session, now.league.guest)
+                exhibition_id = sitting.open_of(session, now.league.guest)
                 if exhibition_id is not None and exhibition_id not in silent:
                     _take_turn(now, session, exhibition_id, silent)
             if exhibition_id is None:
@@ -112,19 +114,36 @@ def guest(now: Simulator) -> None:
                     return
                 with now.stage.database.transaction() as session:
                     try:
-                        seat = exhibitions.take_seat(session, now.league.guest, now.chance.choice(now.league.bots)[1])
+                        seat = sitting.take_seat(session, now.league.guest, now.chance.choice(now.league.bots)[1])
                     except errors.WrongState:  # no version of the bot has played in a season yet
                         continue
                 now.sittings += 1
-                now.enqueue(exhibiting.EXHIBITIONS, seat)
+                now.enqueue(programs.TABLES, seat)
+
+
+def site(now: Simulator) -> None:
+    """Watch the tables, as the site does by the way. It reports more often than this, in one step here."""
+    while True:
+        now.pause(4)
+        with now.task(), now.stage.database.transaction() as session:
+            session.connection().execute(BETWEEN, {"at": database.now(session)})
+            for table_id in turns.watch(session):
+                turns.attend(session, table_id)
+
+
+BETWEEN = (
+    update(GameTable)
+    .where(col(GameTable.watched_at).is_not(None))
+    .values(watched_at=bindparam("at", type_=UtcDateTime))
+)
 
 
 def _take_turn(now: Simulator, session: Session, exhibition_id: int, silent: set[int]) -> None:
-    shown = exhibitions.table(session, now.league.guest, exhibition_id)
+    shown = viewing.view(session, now.league.guest, exhibition_id)
     mood = now.chance.random()
     if shown.prompt is None or mood < FALLS_SILENT:
         silent.update({exhibition_id} if shown.prompt is not None else ())
     elif mood < FALLS_SILENT + RESIGNS:
-        exhibitions.resign(session, now.league.guest, exhibition_id)
+        turns.resign(session, now.league.guest, exhibition_id)
     else:
-        exhibitions.answer(session, now.league.guest, exhibition_id, shown.turn, move(shown))
+        turns.answer(session, now.league.guest, exhibition_id, shown.turn, move(shown))

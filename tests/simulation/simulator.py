@@ -39,13 +39,13 @@ from deadheat.league.causes import Cause
 from deadheat.league.config import REFIT_SECONDS
 from deadheat.league.jobs import Host
 from deadheat.league.service.ground.life import Life
-from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
 from deadheat.league.service.jobs.sweep import KINDS
 from deadheat.league.service.rankings.standings import seasons_to_refit
 from deadheat.league.service.series import carrying_out, hosts
-from deadheat.league.states import JobState, VersionState
-from deadheat.league.tables import Attempt, BotVersion, Exhibition, WorkerHost
-from deadheat.workers import build, exhibitions, holding, play, stopping, tasks
+from deadheat.league.service.tables.programs import TABLES
+from deadheat.league.states import TableState, VersionState
+from deadheat.league.tables import Attempt, BotVersion, GameTable, WorkerHost
+from deadheat.workers import build, holding, play, stopping, tables, tasks
 from deadheat.workers.broker.queue import task_name
 from tests.invariants import broken, every, unfinished
 from tests.league.clock import START
@@ -125,8 +125,9 @@ class Simulator:
         if self.extent.uploads:
             yield Process("author", first, partial(people.author, self))
         if self.extent.sittings:
-            yield Process(f"{first.name}:2", first, partial(self.work, (EXHIBITIONS,)))
+            yield Process(f"{first.name}:2", first, partial(self.work, (TABLES,)))
             yield Process("guest", first, partial(people.guest, self))
+            yield Process("site", first, partial(people.site, self))
 
     # --- What happens to processes ------------------------------------------------------------------------------
 
@@ -299,8 +300,8 @@ class Simulator:
         for line in every(session, Attempt):
             if line.cause not in EXPLAINED:
                 yield f"an attempt failed by {line.cause}: {line.detail}"
-        for row in every(session, Exhibition):
-            if row.state is JobState.ABANDONED and row.cause not in (*EXPLAINED, Cause.LEFT):
+        for row in every(session, GameTable):
+            if row.state is TableState.ABANDONED and row.cause not in (*EXPLAINED, Cause.LEFT):
                 yield f"exhibition {row.id} was abandoned: {row.cause}"
 
     def misbuilt(self, session: Session) -> Iterator[str]:
@@ -354,7 +355,7 @@ class Simulator:
             ),
             (holding, {"time": self}),
             (build, {"Arena": arena, "build": Builder(self), "os": dice, "time": self}),
-            (exhibitions, {"Arena": arena, "time": self, "fetch_program": fetch_program, "LOOK_SECONDS": 3.0}),
+            (tables, {"Arena": arena, "time": self, "fetch_program": fetch_program, "LOOK_SECONDS": 3.0}),
             (stopping, {"look": self.look}),
         ]
         stack = contextlib.ExitStack()

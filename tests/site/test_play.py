@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from sqlmodel import update
+from sqlmodel import col, select
 
 from deadheat.api.pages.player import exhibition
 from deadheat.engine.core import TransportError
@@ -15,17 +15,18 @@ from deadheat.engine.games.folder import bots_of
 from deadheat.games.betris_large.polyominoes import PLACEMENTS, SIDE, bit
 from deadheat.games.yacht_auction.rules import CATEGORIES
 from deadheat.league.service.bots.bots import create_bot
-from deadheat.league.service.jobs import exhibitions
 from deadheat.league.service.jobs.builds import BuildOutcome, finish_build
-from deadheat.league.service.jobs.exhibitions import LEASE
+from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.series.hosts import record_check
-from deadheat.league.states import JobState
-from deadheat.league.tables import Exhibition
+from deadheat.league.service.tables import turns, viewing
+from deadheat.league.service.tables.advising import LEASE
+from deadheat.league.states import Role, TableState
+from deadheat.league.tables import TableSeat
 from deadheat.sandbox.box import Sandbox
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.local import LocalSandbox
-from deadheat.workers import exhibitions as at_work
+from deadheat.workers import tables as at_work
 from deadheat.workers.advice import give_advice
 from deadheat.workers.context import Context
 from tests.api.site import PASSWORD
@@ -66,16 +67,17 @@ class Worker(threading.Thread):
         """Let everybody who still plays leave, so that nothing of this test lasts into the next."""
         self.stops = True
         with self.context.database.transaction() as session:
-            session.exec(update(Exhibition).values(resigned=True, open_user_id=None, open_place=None))
+            for seat in session.exec(select(TableSeat).where(col(TableSeat.open_user_id).is_not(None))).all():
+                turns.resign(session, Person(seat.user_id or 0, "somebody", Role.AUTHOR), seat.table_id)
         self.join(seconds)
         assert not self.is_alive()
 
     def _play(self, exhibition_id: int) -> None:
-        at_work.play_exhibition(self.context, exhibition_id)
+        at_work.play_table(self.context, exhibition_id)
         self._world.write(record_check, self._world.host, {}, (), 0)  # as its keeper would, if a void condemned it
         with self.context.database.reading() as session:
-            state = exhibitions.exhibition(session, exhibition_id).state
-        if state is JobState.QUEUED:
+            state = viewing.table_info(session, exhibition_id).state
+        if state is TableState.QUEUED:
             self._queue.exhibitions.append(exhibition_id)  # the machine was too busy: do as the sweeper would
         elif not self.stops:
             try:

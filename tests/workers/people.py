@@ -12,10 +12,10 @@ from deadheat.games.liars_dice.rules import BIDS, Bid
 from deadheat.games.yacht_auction.rules import CATEGORIES
 from deadheat.league.database import Database
 from deadheat.league.errors import WrongState
-from deadheat.league.service.jobs import exhibitions
-from deadheat.league.service.jobs.exhibitions import Table
 from deadheat.league.service.people.person import Person
-from deadheat.league.states import UNFINISHED
+from deadheat.league.service.tables import turns, viewing
+from deadheat.league.service.tables.viewing import Table
+from deadheat.league.states import NOT_OVER
 
 
 def move(table: Table) -> str:
@@ -30,7 +30,7 @@ def move(table: Table) -> str:
             return f"BET {rest[0]} 0"
         case "PHASE2":
             return "PLACE 0"
-    return _claim(json.loads(table.prompt))
+    return claim(json.loads(table.prompt))
 
 
 def _put(table: Table) -> str:
@@ -40,7 +40,7 @@ def _put(table: Table) -> str:
     return f"PUT {free} {state['hands'][table.info.seat][:5]}"
 
 
-def _claim(view: dict[str, object]) -> str:
+def claim(view: dict[str, object]) -> str:
     current = view["currentBid"]
     if isinstance(current, dict):
         height = BIDS.index(Bid(current["quantity"], current["faceValue"]))
@@ -72,19 +72,19 @@ class AtTheTable(threading.Thread):
         except BaseException as error:  # noqa: BLE001  the test's own thread raises it
             self.failed = error
             with self._db.transaction() as session:  # a worker would wait for the answer for ever
-                exhibitions.resign(session, self._person, self._id)
+                turns.resign(session, self._person, self._id)
 
     def _look(self) -> bool:
         with self._db.reading() as session:
-            table = exhibitions.table(session, self._person, self._id)
-        if table.info.state not in UNFINISHED:
+            table = viewing.view(session, self._person, self._id)
+        if table.info.state not in NOT_OVER:
             return False
         if table.prompt is None or not self._think(table):
             return True
         line = move(table)
         try:
             with self._db.transaction() as session:
-                exhibitions.answer(session, self._person, self._id, table.turn, line)
+                turns.answer(session, self._person, self._id, table.turn, line)
         except WrongState:  # the attempt was void meanwhile
             return True
         self.moves.append((table.turn, line))

@@ -17,9 +17,7 @@ from deadheat.league.config import REFIT_SECONDS
 from deadheat.league.jobs import Host
 from deadheat.league.service.course.schedule import go_on
 from deadheat.league.service.ground.life import Life
-from deadheat.league.service.jobs import exhibitions
 from deadheat.league.service.jobs import sweep as league_sweep
-from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
 from deadheat.league.service.jobs.sweep import KINDS
 from deadheat.league.service.rankings import standings
 from deadheat.league.service.rankings.standings import newest_snapshot, refit, seasons_to_refit
@@ -29,8 +27,10 @@ from deadheat.league.service.series import carrying_out
 from deadheat.league.service.series.capacity import OPEN_SERIES
 from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.series.hosts import host_arrives, record_check
+from deadheat.league.service.tables import sitting
+from deadheat.league.service.tables.programs import TABLES
 from deadheat.league.states import JobState, SeasonState
-from deadheat.league.tables import Exhibition, Series
+from deadheat.league.tables import GameTable, Series
 from deadheat.workers import metrics, tasks
 from deadheat.workers.broker.queue import task_name
 from tests.workers.conftest import PlayingWorld
@@ -65,7 +65,7 @@ def stumbling(act: Callable[[Session, int], Any], season_id: int, error: Excepti
 
 def an_exhibition(world: PlayingWorld) -> int:
     person, bot_id = world.playing_bot()
-    return world.write(exhibitions.take_seat, person, bot_id, 1, 1)
+    return world.write(sitting.take_seat, person, bot_id, 1, 1)
 
 
 def test_every_kind_of_job_has_its_task_and_an_alert() -> None:
@@ -75,7 +75,7 @@ def test_every_kind_of_job_has_its_task_and_an_alert() -> None:
 
 
 @pytest.mark.parametrize(
-    ("waiting", "table", "life"), [(PlayingWorld.queued, Series, SERIES), (an_exhibition, Exhibition, EXHIBITIONS)]
+    ("waiting", "table", "life"), [(PlayingWorld.queued, Series, SERIES), (an_exhibition, GameTable, TABLES)]
 )
 def test_an_unfit_machine_hands_a_message_on_and_waits(world: PlayingWorld, monkeypatch, waiting, table, life) -> None:
     work_id, carry_out = waiting(world), tasks.app.tasks[task_name(life)]

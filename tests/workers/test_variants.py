@@ -10,15 +10,15 @@ from deadheat.engine.games.variants import rules_of
 from deadheat.engine.replay import replay
 from deadheat.engine.transcript import Transcript
 from deadheat.league.errors import BadSetting
-from deadheat.league.service.jobs import exhibitions
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.seasons.seasons import create_season, edit_season, season_info
 from deadheat.league.service.series.live import show, watch
+from deadheat.league.service.tables import sitting, viewing
 from deadheat.league.service.views.matches import match_detail
 from deadheat.league.tables import Match
 from deadheat.league.verification.agreement import disagreements, verdict
-from deadheat.workers.exhibitions import play_exhibition
 from deadheat.workers.play import play_series
+from deadheat.workers.tables import play_table
 from tests.workers.conftest import PlayingWorld
 from tests.workers.people import AtTheTable
 
@@ -79,10 +79,10 @@ def test_a_person_plays_the_variant_of_the_bots_newest_season(world: PlayingWorl
 
 def seated_and_played(world: PlayingWorld, bot_id: int) -> Transcript:
     person = world.author()
-    exhibition_id = world.write(exhibitions.take_seat, person, bot_id)
+    exhibition_id = world.write(sitting.take_seat, person, bot_id)
     with AtTheTable(world.db, person, exhibition_id):
-        play_exhibition(world.context, exhibition_id)
-    return world.transcript(world.read(exhibitions.exhibition, exhibition_id).transcript_sha256)
+        play_table(world.context, exhibition_id)
+    return world.transcript(world.read(viewing.table_info, exhibition_id).transcript_sha256)
 
 
 def test_a_season_takes_only_what_its_game_has(world: PlayingWorld) -> None:

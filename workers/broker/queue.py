@@ -21,8 +21,8 @@ from deadheat.league import telemetry
 from deadheat.league.config import Settings
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.jobs.builds import BUILDS
-from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
 from deadheat.league.service.jobs.sweep import KINDS
+from deadheat.league.service.tables.programs import TABLES
 
 CONTROL = "control"
 """The queue for everything that is not a job: planning, sweeping, ranking. Each kind of job has its own."""
@@ -119,7 +119,7 @@ def celery_app(settings: Settings) -> Celery:
         task_routes={
             "deadheat.environment": {"queue": BUILDS.queue},  # only workers that build are certain to have a sandbox
             "deadheat.deliver": {"queue": DELIVERIES},
-            "deadheat.advise": {"queue": EXHIBITIONS.queue},
+            "deadheat.advise": {"queue": TABLES.queue},
             **{task_name(life): {"queue": life.queue} for life in KINDS},
         },
         worker_prefetch_multiplier=1,
@@ -168,9 +168,9 @@ def enqueue(life: Life, row_id: int) -> None:
     _send(task_name(life), row_id)
 
 
-def enqueue_advice(exhibition_id: int) -> None:
+def enqueue_advice(table_id: int) -> None:
     """Enqueue advice on a person's match. Raises the broker's errors."""
-    _send("deadheat.advise", exhibition_id, expires=ADVICE_EXPIRY_SECONDS)
+    _send("deadheat.advise", table_id, expires=ADVICE_EXPIRY_SECONDS)
 
 
 def enqueue_plan(season_id: int) -> None:

@@ -11,16 +11,16 @@ many tables as the deployment has places, and the streams are limited. Until a m
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 
 from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
-from deadheat.api.deps import Id, Number, Shared
+from deadheat.api.deps import Id, Number, Received, Shared
 from deadheat.api.edge.rates import Streams
 from deadheat.api.pages import forms
 from deadheat.api.pages.texts.markdown import rules_address, rules_for_people
@@ -39,11 +39,11 @@ from deadheat.engine.scenes import Scene, document_so_far, scenes, scenes_so_far
 from deadheat.league.database import now
 from deadheat.league.errors import IllegalMove, NotFound
 from deadheat.league.service.bots.bots import bot_info
-from deadheat.league.service.jobs import exhibitions
-from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
-from deadheat.league.service.jobs.exhibitions import Table
+from deadheat.league.service.tables import sitting, turns, viewing
+from deadheat.league.service.tables.programs import TABLES
+from deadheat.league.service.tables.viewing import Table
 from deadheat.league.service.views.overview import ready_bots
-from deadheat.league.states import UNFINISHED
+from deadheat.league.states import NOT_OVER, SeatKind
 
 FORMS: Mapping[str, Mapping[str, Form]] = Parts("forms", "FORMS")
 
@@ -80,7 +80,9 @@ ANY, LAST = "any", "last"
 RECENT = 3
 """The number of recent moves listed beside the form, in addition to one of each seat."""
 
-MOST_STREAMS = 64
+MOST_STREAMS, MOST_AGENTS = 64, 256
+"""How many pages of tables, and agents, may wait for news at a time."""
+
 LOOK_SECONDS = 0.5
 STREAM_SECONDS = 300.0
 WAIT_SECONDS = 1.0
@@ -100,23 +102,23 @@ def choose(shared: Shared, request: Request, visit: forms.Present, bot: Number =
 def sit(shared: Shared, posted: forms.Submitted) -> Response:
     opponents, place = _count(posted.fields.get("copies", "")), posted.fields.get("seat", "")
     seat = None if place == ANY else opponents if place == LAST else _count(place) - 1
-    exhibition_id = shared.change(exhibitions.take_seat, posted.visit.person, _bot(posted), opponents, seat)
-    shared.nudge(EXHIBITIONS, exhibition_id)
+    exhibition_id = shared.change(sitting.take_seat, posted.visit.person, _bot(posted), opponents, seat)
+    shared.nudge(TABLES, exhibition_id)
     return forms.onward(f"/play/{exhibition_id}")
 
 
 @router.get("/play/{exhibition_id}")
 def exhibition(shared: Shared, request: Request, visit: forms.Present, exhibition_id: Id) -> Response:
-    info = shared.read(exhibitions.exhibition, exhibition_id)
-    if visit is None and info.state in UNFINISHED:  # this may be its player, who has signed out since
+    info = shared.read(viewing.table_info, exhibition_id)
+    if visit is None and info.state in NOT_OVER:  # this may be its player, who has signed out since
         raise forms.sign_in_first(request, shared)
     return _page(shared, visit, exhibition_id)
 
 
 @router.post("/play/{exhibition_id}")
-async def move(shared: Shared, posted: forms.Submitted, exhibition_id: Id) -> Response:
+async def move(waited: Received, shared: Shared, posted: forms.Submitted, exhibition_id: Id) -> Response:
     made: list[str] = []
-    act = partial(_move, shared, posted, exhibition_id, made)
+    act = partial(_move, shared, posted, exhibition_id, made, waited)
 
     def again(complaint: forms.Complaint) -> Response:  # a move that the rules refuse is not an error of the page
         return _page(shared, posted.visit, exhibition_id, replace(complaint, status=200))
@@ -127,30 +129,32 @@ async def move(shared: Shared, posted: forms.Submitted, exhibition_id: Id) -> Re
     return answer
 
 
-def _move(shared: Services, posted: forms.Posted, exhibition_id: int, made: list[str]) -> Response:
+def _move(
+    shared: Services, posted: forms.Posted, exhibition_id: int, made: list[str], waited: Callable[[], timedelta]
+) -> Response:
     """Make a move. If it changes the table, add the table's new version to `made`."""
     number, person = posted.fields.get("turn", ""), posted.visit.person
     with shared.db.transaction() as session:
-        table = exhibitions.table(session, person, exhibition_id)
+        table = viewing.view(session, person, exhibition_id)
         match = table.match
         prompt = None if match is None else match.prompt(table.info.seat)
         if match is not None and prompt is not None and str(table.turn) == number:
             state = scenes_so_far(rules(table.info.game, table.info.variant), match, table.info.names)[-1].state
             line = turn_of(table.info.game, prompt, state, table.info.seat).line(posted.fields)
-            exhibitions.answer(session, person, exhibition_id, table.turn, line)
-            made += {exhibitions.table_version(session, person, exhibition_id)} - {table.version}
+            turns.answer(session, person, exhibition_id, table.turn, line, waited=waited)
+            made += {viewing.table_version(session, person, exhibition_id)} - {table.version}
     return forms.onward(f"/play/{exhibition_id}")  # if the form was out of date, the page shows the current question
 
 
 @router.post("/play/{exhibition_id}/resign")
 def resign(shared: Shared, posted: forms.Submitted, exhibition_id: Id) -> Response:
-    shared.change(exhibitions.resign, posted.visit.person, exhibition_id)
+    shared.change(turns.resign, posted.visit.person, exhibition_id)
     return forms.onward(f"/play/{exhibition_id}")
 
 
 @router.get("/play/{exhibition_id}/document")
 def document(shared: Shared, visit: forms.Visiting, exhibition_id: Id) -> Response:
-    table = shared.read(exhibitions.table, visit.person, exhibition_id)
+    table = shared.read(viewing.view, visit.person, exhibition_id)
     game = rules(table.info.game, table.info.variant)
     match = None
     if table.match is not None:
@@ -172,10 +176,11 @@ async def events(shared: Shared, request: Request, visit: forms.Visiting, exhibi
 
 
 class Tables:
-    """The number of viewers of tables."""
+    """The number of viewers of tables, and of agents that wait for their turns."""
 
     def __init__(self) -> None:
         self.streams = Streams(MOST_STREAMS, retry_seconds=5)
+        self.agents = Streams(MOST_AGENTS, retry_seconds=5)
 
     async def stream(
         self, shared: Services, request: Request, visit: forms.Visit, exhibition_id: int
@@ -202,7 +207,7 @@ async def _wait_for_the_bot(shared: Services, visit: forms.Visit, exhibition_id:
 
 
 def _version(shared: Services, visit: forms.Visit, exhibition_id: int) -> str:
-    return shared.read(exhibitions.table_version, visit.person, exhibition_id)
+    return shared.read(viewing.table_version, visit.person, exhibition_id)
 
 
 def tables(game: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
@@ -237,8 +242,8 @@ def _choose(
             "choices": None if bot is None else tables(bot.game),
             "seats_differ": None if bot is None else seats_differ(bot.game),
             "games": [(game, ready_bots(session, game, LISTED)) for game in sorted(GAMES)],
-            "mine": [] if visit is None else exhibitions.exhibitions_of(session, visit.person, LISTED),
-            "open_id": None if visit is None else exhibitions.open_of(session, visit.person),
+            "mine": [] if visit is None else viewing.tables_of(session, visit.person, LISTED),
+            "open_id": None if visit is None else sitting.open_of(session, visit.person),
             "move_seconds": shared.settings.exhibition_move_seconds,
         }
     return forms.private(shared, "play.html", visit, complaint, bot=bot, **values)
@@ -248,12 +253,13 @@ def _page(
     shared: Services, visit: forms.Visit | None, exhibition_id: int, complaint: forms.Complaint | None = None
 ) -> Response:
     with shared.db.reading() as session:
-        info = exhibitions.exhibition(session, exhibition_id)
-        if info.state in UNFINISHED:
-            if visit is None or visit.person.id != info.user_id:
+        info = viewing.table_info(session, exhibition_id)
+        if info.state in NOT_OVER:
+            own = next(player for player in info.players if player.seat == info.seat)
+            if visit is None or visit.person.id != info.user_id or own.kind is not SeatKind.PERSON:
                 raise NotFound("exhibition", exhibition_id)
             # Read the table at the same instant: it would never learn that a match ended in between.
-            table = exhibitions.table(session, visit.person, exhibition_id)
+            table = viewing.view(session, visit.person, exhibition_id)
             return _table(shared, visit, table, now(session), complaint)
     transcript = transcript_of(shared, info)
     values = {

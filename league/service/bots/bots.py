@@ -124,7 +124,7 @@ def create_bot(session: Session, owner: Person, game: str, name: str, team_id: i
         raise UnknownGame(game, tuple(sorted(GAMES)))
     if team_id is not None:
         must_be_member(session, owner, team_id)
-    _lock_user(session, owner)
+    lock_user(session, owner)
     owned = session.exec(select(func.count()).select_from(Bot).where(Bot.owner_id == owner.id)).one()
     if owned >= MAX_BOTS:
         raise TooMany("bots of one author", MAX_BOTS)
@@ -199,7 +199,7 @@ def add_version(
     """
     # Lock the bot and the author, so that quotas are counted and numbers assigned for one upload of each at a time.
     session.exec(select(Bot.id).where(Bot.id == bot_id).with_for_update(key_share=True)).first()
-    _lock_user(session, owner)
+    lock_user(session, owner)
     may_upload(session, owner, bot_id)
     same = (BotVersion.source_sha256 == upload.sha256, BotVersion.language == upload.language)
     same = (*same, BotVersion.bot_id == bot_id, BotVersion.entry == upload.entry)
@@ -295,7 +295,7 @@ def trial_of(session: Session, owner: Person, bot_id: int, number: int) -> str:
     return row.trial_sha256
 
 
-def _lock_user(session: Session, user: Person) -> None:
+def lock_user(session: Session, user: Person) -> None:
     """Lock a user, so that one transaction at a time counts what belongs to the user."""
     session.exec(select(User.id).where(User.id == user.id).with_for_update(key_share=True)).one()
 

@@ -25,10 +25,11 @@ from deadheat.league.jobs import Failure
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.ground.steps import set_values
 from deadheat.league.service.jobs.builds import BUILDS, give_back_build
-from deadheat.league.service.jobs.exhibiting import EXHIBITIONS, give_back_exhibition, give_up_waiting
 from deadheat.league.service.series.carrying_out import SERIES, give_back_series
 from deadheat.league.service.series.games import HOLDING_SEASONS
 from deadheat.league.service.series.hosts import NO_HOST, slots_judging, told_of
+from deadheat.league.service.tables.places import give_up_waiting
+from deadheat.league.service.tables.programs import TABLES, give_back_table
 from deadheat.league.tables import Series, UtcDateTime
 
 GiveBack = Callable[[Session, int, int, str | None, Failure], bool]
@@ -38,7 +39,7 @@ GiveBack = Callable[[Session, int, int, str | None, Failure], bool]
 KINDS: Mapping[Life, GiveBack] = {
     BUILDS: give_back_build,
     SERIES: give_back_series,
-    EXHIBITIONS: give_back_exhibition,
+    TABLES: give_back_table,
 }
 """How a job of each kind is taken back from a silent worker."""
 
@@ -57,7 +58,7 @@ def sweep(session: Session, silent: Silent | None = None) -> dict[Life, list[int
     dates = {**told_of(session, NO_HOST), "at": at, "untaken_at": untaken_at}
     *figures, idle = session.connection().execute(_lost(settings.judge_unfit), dates).one()
     lost = {life: figures[2 * place : 2 * place + 2] for place, life in enumerate(KINDS)}
-    if any(lost[EXHIBITIONS]):
+    if any(lost[TABLES]):
         give_up_waiting(session)
     noted: Silent = [] if silent is None else silent
     if idle:
@@ -67,7 +68,7 @@ def sweep(session: Session, silent: Silent | None = None) -> dict[Life, list[int
     enqueued: dict[Life, list[int]] = {}
     for life, give_back in KINDS.items():
         is_due, has_expired = lost[life]
-        for row_id, attempt, worker in life.expired(session) if has_expired else ():
+        for row_id, attempt, worker in sorted(life.expired(session)) if has_expired else ():
             detail = f"worker {worker} did not renew its lease in time"
             if give_back(session, row_id, attempt, worker, Failure(Cause.LEASE_EXPIRED, detail)):
                 log.warning("%s %d taken back: %s", life.queue, row_id, detail)

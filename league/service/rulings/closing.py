@@ -21,12 +21,13 @@ from deadheat.league.database import now
 from deadheat.league.errors import WrongState
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.steps import lock_enterable
-from deadheat.league.service.jobs.exhibitions import open_of, resign
 from deadheat.league.service.people.access import change_password, digest, end_everything, issue_token
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import hand_over_team, leave_team, owned_by
 from deadheat.league.service.people.users import HOUSE, existing_user, forget_identities, insert_user, user_named
 from deadheat.league.service.seasons.absence import leave_everywhere
+from deadheat.league.service.tables.sitting import seats_of
+from deadheat.league.service.tables.turns import resign
 from deadheat.league.states import Role, Scope, TokenKind
 from deadheat.league.tables import Bot, Channel, Team, TeamMember, Token, User
 
@@ -88,8 +89,8 @@ def ended_accounts(session: Session, administrator: Person) -> list[User]:
 
 
 def _end(session: Session, person: Person) -> None:
-    if (exhibition_id := open_of(session, person)) is not None:
-        resign(session, person, exhibition_id)
+    for table_id, kind in sorted(seats_of(session, person)):  # as everybody locks them
+        resign(session, person, table_id, kind)
     # Each team that the person leads goes to its longest-standing other member; one without others stays as it is.
     mine = select(Team).join(TeamMember, col(TeamMember.team_id) == Team.id).where(TeamMember.user_id == person.id)
     for team in session.exec(mine.order_by(col(Team.id))).all():

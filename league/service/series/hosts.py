@@ -39,7 +39,7 @@ from deadheat.league.service.people.notices import machine_unfit
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.games import as_reported, disagreements, games_here, league_games, same_as
 from deadheat.league.states import Fitness, JobState
-from deadheat.league.tables import Exhibition, JobRow, LeagueGame, Machine, Series, UtcDateTime, WorkerHost
+from deadheat.league.tables import GameTable, JobRow, LeagueGame, Machine, Series, UtcDateTime, WorkerHost
 
 log = logging.getLogger(__name__)
 
@@ -182,7 +182,7 @@ def record_check(
         facts |= {"canary_at": at, "series_since_canary": 0}
     _become(session, host, fitness, reasons, again_at, **facts)
     if fitness is Fitness.FIT:
-        judged: Sequence[type[JobRow]] = (Series, Exhibition)
+        judged: Sequence[type[JobRow]] = (Series, GameTable)
         for table in judged:
             later = (col(table.state) == JobState.QUEUED, col(table.nudge_at) > at)
             set_values(session, table, *later, nudge_at=at)

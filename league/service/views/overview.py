@@ -19,11 +19,11 @@ from deadheat.league.records.matches import Match as MatchInfo
 from deadheat.league.records.rulings import Announcement
 from deadheat.league.service.bots.bots import active
 from deadheat.league.service.ground.steps import existing
-from deadheat.league.service.jobs.exhibitions import playable
 from deadheat.league.service.people.notices import announcements
 from deadheat.league.service.series.deals import SILENT
 from deadheat.league.service.series.live import live_matches
 from deadheat.league.service.series.privacy import PLANNED, shown_series
+from deadheat.league.service.tables.sitting import playable
 from deadheat.league.service.views.matches import matches_by_id
 from deadheat.league.states import OF_CHALLENGES, SEASON_STEPS, JobState, MatchState, VersionState
 from deadheat.league.tables import (

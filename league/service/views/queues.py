@@ -24,11 +24,11 @@ from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.series.deadlines import forget_minutes
 from deadheat.league.service.series.games import HOLDING_SEASONS
 from deadheat.league.service.series.hosts import judging_slots
-from deadheat.league.states import IN_PLAY, ON_LADDER, JobState, MatchState
+from deadheat.league.states import IN_PLAY, ON_LADDER, MatchState, SeatKind, TableState
 from deadheat.league.tables import (
     Attempt,
     AuditRecord,
-    Exhibition,
+    GameTable,
     LatencySummary,
     Machine,
     Match,
@@ -37,6 +37,7 @@ from deadheat.league.tables import (
     Sample,
     Season,
     Series,
+    TableSeat,
     UtcDateTime,
     WorkerHost,
 )
@@ -141,10 +142,11 @@ STAND: Any = columns(_GIVEN_UP.scalar_subquery(), *(part for life in KINDS for p
 
 def _ended(session: Session, at: datetime) -> dict[str, int]:
     ended = dict.fromkeys((*ENDS.values(), Cause.LEFT, Cause.NO_WORKER), 0)
-    how = (col(Exhibition.state), col(Exhibition.fault), col(Exhibition.cause))
-    endings = select(*how, func.count()).where(col(Exhibition.finished_at) > at - ENDED_WITHIN).group_by(*how)
+    how = (col(GameTable.state), col(TableSeat.fault), col(GameTable.cause))
+    person = (col(TableSeat.table_id) == GameTable.id, col(TableSeat.kind) == SeatKind.PERSON)
+    endings = select(*how, func.count()).where(col(GameTable.finished_at) > at - ENDED_WITHIN, *person).group_by(*how)
     for state, fault, cause, count in session.connection().execute(endings):
-        end = ENDS.get(fault, str(fault)) if state is JobState.DONE else cause
+        end = ENDS.get(fault, str(fault)) if state is TableState.DONE else cause
         ended[end] = ended.get(end, 0) + count
     return ended
 

@@ -1,6 +1,7 @@
 """People's matches against bots in the database: who may play, what is asked, what is accepted, and how it ends."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from threading import Event, current_thread, main_thread
@@ -16,67 +17,61 @@ from deadheat.league.causes import Cause
 from deadheat.league.errors import BadSetting, IllegalMove, NoPlace, NotFound, OverQuota, TooMany, WrongState
 from deadheat.league.jobs import Failure, Host
 from deadheat.league.service.bots.bots import create_bot
-from deadheat.league.service.jobs import exhibiting, exhibitions, sweep
-from deadheat.league.service.jobs.exhibiting import EXHIBITIONS, ExhibitionJob
-from deadheat.league.service.jobs.exhibitions import Table
+from deadheat.league.service.jobs import sweep
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings import closing
 from deadheat.league.service.seasons import entries, participation, seasons
 from deadheat.league.service.series import carrying_out, hosts
+from deadheat.league.service.tables import places, programs, sitting, turns, viewing
+from deadheat.league.service.tables.programs import TABLES, TableJob
+from deadheat.league.service.tables.viewing import Table
 from deadheat.league.service.views.overview import ready_bots
-from deadheat.league.states import JobState, SeasonState
-from deadheat.league.tables import RatingPoint
+from deadheat.league.states import SeasonState, TableState
+from deadheat.league.tables import GameTable, RatingPoint
 from tests.league.ground import settings
 from tests.league.people import GAME
 from tests.league.seasons import at_gate
+from tests.league.tabled import Heard, ask, hear, wait
 from tests.league.world import World
 
 READY = {0: Reply("OK", 5), 1: Reply("OK", 0)}
 BIDS = {0: Reply("BID B 7", 3), 1: Reply("BID A 1", 0)}
 WON = Result((1, 2), None, {1: Fault.EXITED})
-NOTHING, RESIGNED = exhibiting.Heard(None, False, False), exhibiting.Heard(None, True, False)
-LATE = exhibiting.Heard(None, False, True)
+NOTHING, RESIGNED = Heard(None, False, False), Heard(None, True, False)
+LATE = Heard(None, False, True)
 
 
 def sit(world: World, person: Person, bot_id: int, opponents: int = 1, seat: int | None = 1) -> int:
-    return world.write(exhibitions.take_seat, person, bot_id, opponents, seat)
+    return world.write(sitting.take_seat, person, bot_id, opponents, seat)
 
 
 def leave(world: World, person: Person, exhibition_id: int) -> None:
-    world.write(exhibitions.resign, person, exhibition_id)
+    world.write(turns.resign, person, exhibition_id)
 
 
-def release(world: World, job: ExhibitionJob, cause: str, *, void: bool = False) -> None:
-    world.write(exhibiting.release_exhibition, job, "w1", Failure(cause), void=void)
+def release(world: World, job: TableJob, cause: str, *, void: bool = False) -> None:
+    world.write(programs.release_table, job, "w1", Failure(cause), void=void)
 
 
-def finish(world: World, job: ExhibitionJob, result: Result = WON) -> bool:
-    return world.write(exhibiting.finish_exhibition, job, result, "c" * 64)
+def finish(world: World, job: TableJob, result: Result = WON) -> bool:
+    return world.write(programs.finish_table, job, result, "c" * 64)
 
 
-def claim(world: World, exhibition_id: int) -> ExhibitionJob:
-    job = world.write(exhibiting.claim_exhibition, exhibition_id, "w1", world.host)
+def claim(world: World, exhibition_id: int) -> TableJob:
+    job = world.write(programs.claim_table, exhibition_id, "w1", world.host)
     assert job is not None
     return job
 
 
-def ask(world: World, job: ExhibitionJob, *replies: dict[int, Reply]) -> bool:
-    return world.write(exhibiting.ask_person, job, replies)
-
-
 def look(world: World, person: Person, exhibition_id: int) -> Table:
-    return world.read(exhibitions.table, person, exhibition_id)
+    return world.read(viewing.view, person, exhibition_id)
 
 
 def answer(world: World, person: Person, exhibition_id: int, turn: int, line: str) -> None:
-    world.write(exhibitions.answer, person, exhibition_id, turn, line)
+    world.write(turns.answer, person, exhibition_id, turn, line)
 
 
-def hear(world: World, job: ExhibitionJob) -> exhibiting.Heard | None:
-    return world.read(exhibiting.hear_person, job)
-
-
-def begun(world: World) -> tuple[Person, ExhibitionJob]:
+def begun(world: World) -> tuple[Person, TableJob]:
     """Begin a match, and ask the person for the first time; return the person and the job."""
     _, bot_id = world.playing_bot("greedy")
     person = world.author()
@@ -85,28 +80,19 @@ def begun(world: World) -> tuple[Person, ExhibitionJob]:
     return person, job
 
 
-def wait(world: World, job: ExhibitionJob, seconds: float) -> None:
-    """Let time pass while the worker renews its lease."""
-    while seconds:
-        step = min(seconds, world.settings.lease_seconds / 2)
-        world.clock.turn(step)
-        assert world.write(exhibiting.renew_exhibition, job)
-        seconds -= step
-
-
 def swept(world: World) -> list[int]:
-    return world.write(sweep.sweep)[EXHIBITIONS]
+    return world.write(sweep.sweep)[TABLES]
 
 
 def test_an_answer_is_taken_once_and_only_where_it_is_asked(world: World) -> None:
     person, job = begun(world)
 
     def refuses(turn: int, line: str, who: Person = person, error: type[Exception] = WrongState) -> None:
-        world.refused(error, exhibitions.answer, who, job.exhibition_id, turn, line)
+        world.refused(error, turns.answer, who, job.table_id, turn, line)
 
     refuses(1, "BID A 1", world.author(), NotFound)
     refuses(2, "BID A 1")
-    answer(world, person, job.exhibition_id, 1, "BID A 1")
+    answer(world, person, job.table_id, 1, "BID A 1")
     refuses(1, "BID B 2")
     assert ask(world, job, READY, BIDS)
     refuses(1, "BID B 2")
@@ -130,11 +116,11 @@ def test_people_play_no_version_that_has_not_played_and_no_bot_that_is_closed_to
         offered = {bot.bot_id: bot.number for bot in world.read(ready_bots, GAME, 9)}
         with world.db.transaction() as session:
             try:
-                exhibition_id = exhibitions.take_seat(session, world.author(), bot_id)
+                exhibition_id = sitting.take_seat(session, world.author(), bot_id)
             except WrongState:
                 assert bot_id not in offered
                 return None
-            number = exhibitions.exhibition(session, exhibition_id).version
+            number = viewing.table_info(session, exhibition_id).version
             session.rollback()
         assert offered[bot_id] == number
         return number
@@ -174,16 +160,16 @@ def test_a_person_has_one_match_and_a_deployment_a_few_and_others_have_a_number(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They were refused after they had taken a seat."""
-    monkeypatch.setattr(exhibitions, "MOST_WAITING", 2)
+    monkeypatch.setattr(places, "MOST_WAITING", 2)
     _, bot_id = world.playing_bot()
     people = [world.author() for _ in range(world.settings.exhibitions + 3)]
     seats = [sit(world, person, bot_id) for person in people[:-1]]
-    world.refused(TooMany, exhibitions.take_seat, people[0], bot_id)
-    world.refused(NoPlace, exhibitions.take_seat, people[-1], bot_id)
+    world.refused(TooMany, sitting.take_seat, people[0], bot_id)
+    world.refused(NoPlace, sitting.take_seat, people[-1], bot_id)
 
     def claim() -> int | None:
-        job = world.worked(exhibiting.claim_next_exhibition, seats[-1], "w1", world.host)
-        return None if job is None else job.exhibition_id
+        job = world.worked(programs.claim_next_table, seats[-1], "w1", world.host)
+        return None if job is None else job.table_id
 
     assert [claim() for _ in seats] == [*seats[:-2], None, None]
     waiting = list(zip(people[-3:-1], seats[-2:], strict=True))
@@ -192,13 +178,13 @@ def test_a_person_has_one_match_and_a_deployment_a_few_and_others_have_a_number(
     assert "You are number 2 in the queue" in told_table(numbered[1])
     leave(world, people[0], seats[0])
     assert [look(world, *one).queue for one in waiting] == [0, 0], "a place is free"
-    assert world.write(sweep.sweep)[EXHIBITIONS] == [seats[-2]], "who is first is told of it"
+    assert world.write(sweep.sweep)[TABLES] == [seats[-2]], "who is first is told of it"
     assert claim() == seats[-2]
     after = look(world, *waiting[1])
     assert after.queue == 1 and after.version != numbered[1].version, "the page notices"
 
 
-def full(world: World, waiting: int) -> tuple[list[Person], list[ExhibitionJob], list[int]]:
+def full(world: World, waiting: int) -> tuple[list[Person], list[TableJob], list[int]]:
     """Let people play in all places and so many more wait; return all people, the matches, and those that wait."""
     _, bot_id = world.playing_bot()
     people = [world.author() for _ in range(world.settings.exhibitions + waiting)]
@@ -209,18 +195,18 @@ def full(world: World, waiting: int) -> tuple[list[Person], list[ExhibitionJob],
 
 def claim_next(world: World, nudged_id: int) -> tuple[int, int] | None:
     """Let a worker claim a match on a message about one; return it and its attempt."""
-    job = world.worked(exhibiting.claim_next_exhibition, nudged_id, "w1", world.host)
-    return None if job is None else (job.exhibition_id, job.attempt)
+    job = world.worked(programs.claim_next_table, nudged_id, "w1", world.host)
+    return None if job is None else (job.table_id, job.attempt)
 
 
-def state(world: World, exhibition_id: int) -> JobState:
-    return world.read(exhibitions.exhibition, exhibition_id).state
+def state(world: World, exhibition_id: int) -> TableState:
+    return world.read(viewing.table_info, exhibition_id).state
 
 
-def long_after(world: World, jobs: list[ExhibitionJob], seconds: float = exhibiting.QUEUE_SECONDS + 60) -> None:
+def long_after(world: World, jobs: list[TableJob], seconds: float = places.QUEUE_SECONDS + 60) -> None:
     world.clock.turn(seconds)
     for job in jobs:
-        assert world.write(exhibiting.renew_exhibition, job)
+        assert world.write(programs.renew_table, job)
 
 
 def test_who_waited_long_for_a_place_has_all_the_time_for_a_worker_once_it_is_free(world: World) -> None:
@@ -228,43 +214,43 @@ def test_who_waited_long_for_a_place_has_all_the_time_for_a_worker_once_it_is_fr
     people, jobs, waiting = full(world, 3)
     long_after(world, jobs)
     swept(world)
-    leave(world, people[0], jobs[0].exhibition_id)
+    leave(world, people[0], jobs[0].table_id)
     assert swept(world) == waiting[:1]
-    long_after(world, jobs, exhibiting.QUEUE_SECONDS)
+    long_after(world, jobs, places.QUEUE_SECONDS)
     swept(world)
-    assert [state(world, one) for one in waiting] == 3 * [JobState.QUEUED]
+    assert [state(world, one) for one in waiting] == 3 * [TableState.QUEUED]
     long_after(world, jobs, world.settings.requeue_seconds)
     assert waiting[1] in swept(world), "no worker came"
-    assert [state(world, one) for one in waiting] == [JobState.ABANDONED, JobState.QUEUED, JobState.QUEUED]
-    long_after(world, jobs, exhibiting.QUEUE_SECONDS)
+    assert [state(world, one) for one in waiting] == [TableState.ABANDONED, TableState.QUEUED, TableState.QUEUED]
+    long_after(world, jobs, places.QUEUE_SECONDS)
     swept(world)
-    assert [state(world, one) for one in waiting[1:]] == 2 * [JobState.QUEUED]
+    assert [state(world, one) for one in waiting[1:]] == 2 * [TableState.QUEUED]
 
 
 def test_who_waits_for_a_place_waits_no_longer_than_a_match_may_take(world: World) -> None:
     _, jobs, waiting = full(world, 1)
     long_after(world, jobs, world.settings.exhibition_seconds)
     swept(world)
-    assert state(world, waiting[0]) is JobState.QUEUED
+    assert state(world, waiting[0]) is TableState.QUEUED
     long_after(world, jobs, world.settings.requeue_seconds)
     swept(world)
-    assert state(world, waiting[0]) is JobState.ABANDONED
+    assert state(world, waiting[0]) is TableState.ABANDONED
 
 
 def test_matches_given_back_to_no_worker_are_given_up_although_they_keep_all_places(world: World) -> None:
     _, jobs, waiting = full(world, 1)
     for job in jobs:
         release(world, job, Cause.WORKER_STOPPED)
-    world.clock.turn(exhibiting.QUEUE_SECONDS + 1)
+    world.clock.turn(places.QUEUE_SECONDS + 1)
     assert swept(world) == waiting
-    assert {state(world, job.exhibition_id) for job in jobs} == {JobState.ABANDONED}
+    assert {state(world, job.table_id) for job in jobs} == {TableState.ABANDONED}
 
 
 @pytest.mark.parametrize("cause", [Cause.WORKER_STOPPED, Cause.LEASE_EXPIRED, "KeyError"])
 def test_a_match_that_a_worker_gives_back_keeps_its_place(world: World, cause: str) -> None:
     """Whoever came next took it."""
     people, jobs, waiting = full(world, 1)
-    first = jobs[0].exhibition_id
+    first = jobs[0].table_id
     release(world, jobs[0], cause)
     assert claim_next(world, waiting[0]) is None
     assert [look(world, people[0], first).queue, look(world, people[-1], waiting[0]).queue] == [0, 1]
@@ -274,7 +260,7 @@ def test_a_match_that_a_worker_gives_back_keeps_its_place(world: World, cause: s
 
 def test_the_record_of_a_match_that_somebody_left_takes_no_place(world: World) -> None:
     people, jobs, waiting = full(world, 1)
-    first = jobs[0].exhibition_id
+    first = jobs[0].table_id
     leave(world, people[0], first)
     release(world, jobs[0], Cause.WORKER_STOPPED)
     assert claim_next(world, waiting[0]) == (waiting[0], 1)
@@ -286,7 +272,7 @@ def test_as_many_are_told_as_places_are_free_but_none_in_the_pause_after_a_failu
     people, jobs, waiting = full(world, 3)
     release(world, jobs[0], "KeyError")
     for number in (1, 2):
-        leave(world, people[number], jobs[number].exhibition_id)
+        leave(world, people[number], jobs[number].table_id)
     assert swept(world) == waiting[:2]
     assert [claim_next(world, one) for one in waiting] == [(waiting[0], 1), (waiting[1], 1), None]
 
@@ -295,16 +281,16 @@ def test_as_many_are_told_as_places_are_free_but_none_in_the_pause_after_a_failu
 def test_of_two_claims_at_once_one_gets_the_last_place(world: World) -> None:
     """The other took the next match without asking for a place."""
     people, jobs, waiting = full(world, 2)
-    leave(world, people[0], jobs[0].exhibition_id)
+    leave(world, people[0], jobs[0].table_id)
     taken: list[int | None] = []
 
     def claim(session: Session, nudged_id: int) -> None:
-        job = exhibiting.claim_next_exhibition(session, nudged_id, "w1", world.host)
-        taken.append(None if job is None else job.exhibition_id)
+        job = programs.claim_next_table(session, nudged_id, "w1", world.host)
+        taken.append(None if job is None else job.table_id)
 
     world.at_once(*(partial(claim, nudged_id=one) for one in waiting))
     assert taken == [waiting[0], None]
-    assert world.read(exhibitions.places_left) == 0
+    assert world.read(places.places_left) == 0
 
 
 @pytest.mark.databases
@@ -312,16 +298,14 @@ def test_of_two_matches_that_end_at_once_each_lets_somebody_in(world: World) -> 
     _, jobs, waiting = full(world, 3)
     long_after(world, jobs)
     swept(world)
-    world.at_once(
-        *(lambda session, job=job: exhibiting.finish_exhibition(session, job, WON, "c" * 64) for job in jobs[:2])
-    )
+    world.at_once(*(lambda session, job=job: programs.finish_table(session, job, WON, "c" * 64) for job in jobs[:2]))
     assert swept(world) == waiting[:2]
-    assert {state(world, one) for one in waiting} == {JobState.QUEUED}
+    assert {state(world, one) for one in waiting} == {TableState.QUEUED}
 
 
 def overtaken(world: World, monkeypatch: pytest.MonkeyPatch, first: Callable[[Session], object], second: Any) -> None:
     """Begin `second` while `first` is not committed. If it counts the free places before that, it acts afterwards."""
-    count, committed = exhibitions.places_left, Event()
+    count, committed = places.places_left, Event()
 
     def places_left(session: Session) -> int:
         left = count(session)
@@ -334,7 +318,7 @@ def overtaken(world: World, monkeypatch: pytest.MonkeyPatch, first: Callable[[Se
         first(session)
 
     with monkeypatch.context() as patched:
-        for module in (exhibitions, exhibiting):
+        for module in (places, viewing):
             patched.setattr(module, "places_left", places_left, raising=False)
         world.at_once(begins, second)
 
@@ -345,10 +329,10 @@ def test_nobody_is_thrown_out_because_the_place_was_taken_while_the_free_ones_we
 ) -> None:
     people, jobs, waiting = full(world, 2)
     long_after(world, jobs)
-    leave(world, people[0], jobs[0].exhibition_id)
-    claims = partial(exhibiting.claim_next_exhibition, nudged_id=waiting[0], worker="w1", host=world.host)
-    overtaken(world, monkeypatch, claims, exhibiting.give_up_waiting)
-    assert [state(world, one) for one in waiting] == [JobState.RUNNING, JobState.QUEUED]
+    leave(world, people[0], jobs[0].table_id)
+    claims = partial(programs.claim_next_table, nudged_id=waiting[0], worker="w1", host=world.host)
+    overtaken(world, monkeypatch, claims, places.give_up_waiting)
+    assert [state(world, one) for one in waiting] == [TableState.RUNNING, TableState.QUEUED]
 
 
 @pytest.mark.databases
@@ -358,37 +342,37 @@ def test_a_match_that_ends_while_another_ones_place_is_given_lets_in_somebody_el
     _, jobs, waiting = full(world, 3)
     long_after(world, jobs)
     swept(world)
-    ends = (partial(exhibiting.finish_exhibition, job=job, result=WON, transcript_sha256="c" * 64) for job in jobs[:2])
+    ends = (partial(programs.finish_table, job=job, result=WON, transcript_sha256="c" * 64) for job in jobs[:2])
     overtaken(world, monkeypatch, *ends)
     assert swept(world) == waiting[:2]
-    assert {state(world, one) for one in waiting} == {JobState.QUEUED}
+    assert {state(world, one) for one in waiting} == {TableState.QUEUED}
 
 
 def test_a_bot_that_waits_for_a_slot_is_not_said_to_think(world: World) -> None:
     _, bot_id = world.playing_bot()
     person = world.author()
     exhibition_id = sit(world, person, bot_id)
-    job = world.worked(exhibiting.claim_next_exhibition, exhibition_id, "w1", world.host)
+    job = world.worked(programs.claim_next_table, exhibition_id, "w1", world.host)
     assert job is not None
     thinks = look(world, person, exhibition_id)
-    assert world.worked(exhibiting.note_wait, job, True)
+    assert world.worked(programs.note_wait, job, True)
     waits = look(world, person, exhibition_id)
     assert "is thinking" in told_table(thinks) and "waits until the machine" in told_table(waits)
     assert waits.version != thinks.version
-    assert world.worked(exhibiting.note_wait, job, False)
+    assert world.worked(programs.note_wait, job, False)
     assert look(world, person, exhibition_id) == thinks
 
 
 def test_a_person_sits_down_only_so_often_in_an_hour(world: World) -> None:
     _, bot_id = world.playing_bot()
     person = world.author()
-    for _ in range(exhibitions.PER_HOUR):
+    for _ in range(sitting.PER_HOUR):
         leave(world, person, sit(world, person, bot_id))
         world.clock.turn(1)
     with pytest.raises(OverQuota) as caught:
         sit(world, person, bot_id)
     world.clock.turn(caught.value.retry_after_seconds - 1)
-    world.refused(OverQuota, exhibitions.take_seat, person, bot_id)
+    world.refused(OverQuota, sitting.take_seat, person, bot_id)
     world.clock.turn(2)
     sit(world, person, bot_id)
 
@@ -396,54 +380,64 @@ def test_a_person_sits_down_only_so_often_in_an_hour(world: World) -> None:
 def test_a_deployment_may_turn_matches_with_people_off(tmp_path: Path) -> None:
     world = World(settings(tmp_path, exhibitions=0))
     _, bot_id = world.playing_bot()
-    assert "off" in world.refused(NoPlace, exhibitions.take_seat, world.author(), bot_id)
+    assert "off" in world.refused(NoPlace, sitting.take_seat, world.author(), bot_id)
     world.close()
 
 
 def test_people_play_bots_that_can_play_and_as_many_as_the_game_seats(world: World) -> None:
     owner, bot_id = world.playing_bot(game="liars-dice")
     person = world.author()
-    world.refused(NotFound, exhibitions.take_seat, person, 99)
+    world.refused(NotFound, sitting.take_seat, person, 99)
     empty = world.write(create_bot, owner, "liars-dice", "empty").id
-    assert "this bot has none" in world.refused(WrongState, exhibitions.take_seat, person, empty)
+    assert "this bot has none" in world.refused(WrongState, sitting.take_seat, person, empty)
     for opponents in (0, 6):
-        world.refused(BadSetting, exhibitions.take_seat, person, bot_id, opponents)
+        world.refused(BadSetting, sitting.take_seat, person, bot_id, opponents)
     job = claim(world, sit(world, person, bot_id, 5))
-    assert (job.seats, len(look(world, person, job.exhibition_id).info.names)) == (6, 6)
+    assert (job.seats, len(look(world, person, job.table_id).info.names)) == (6, 6)
 
 
 def test_a_move_and_the_whole_match_have_limits(world: World) -> None:
-    person, job = begun(world)
+    _, job = begun(world)
     wait(world, job, world.settings.exhibition_move_seconds - 1)
     assert hear(world, job) == NOTHING
-    wait(world, job, 2)
+    wait(world, job, 2 + turns.GRACE.total_seconds())
     assert hear(world, job) == LATE
-    while world.clock.now < look(world, person, job.exhibition_id).info.created_at.replace(hour=13, minute=1):
-        wait(world, job, 200)
-        assert ask(world, job, READY)
+    _, job = begun(world)
+    with world.db.transaction() as session:
+        began_at = world.clock.now - timedelta(seconds=world.settings.exhibition_seconds)
+        session.get_one(GameTable, job.table_id).started_at = began_at + turns.GRACE
+    wait(world, job, 2 * turns.GRACE.total_seconds())
+    assert hear(world, job) == NOTHING
+    wait(world, job, 1)
     assert hear(world, job) == LATE, "an hour for all of it"
 
 
 def test_what_a_match_waits_for_us_is_not_the_persons_time(world: World) -> None:
-    person, job = begun(world)
+    _, job = begun(world)
+    before = world.row(GameTable, job.table_id).started_at
     release(world, job, Cause.WORKER_STOPPED)
-    world.clock.turn(exhibiting.QUEUE_SECONDS)
-    again = claim(world, job.exhibition_id)
-    assert ask(world, again, READY)
-    world.clock.turn(world.settings.exhibition_seconds - 1)
-    assert ask(world, again, READY)
-    until = look(world, person, job.exhibition_id).deadline_at
-    assert until is not None and (until - world.clock.now).total_seconds() == 1
+    world.clock.turn(places.QUEUE_SECONDS)
+    claim(world, job.table_id)
+    after = world.row(GameTable, job.table_id).started_at
+    assert before and after and (after - before).total_seconds() == places.QUEUE_SECONDS
 
 
 def test_the_result_is_written_once_and_makes_room(world: World) -> None:
     person, job = begun(world)
     assert finish(world, job)
     assert not finish(world, job, Result((2, 1), None))
-    info = look(world, person, job.exhibition_id).info
-    assert (info.state, info.ranks, info.fault) == (JobState.DONE, (1, 2), Fault.EXITED)
+    info = look(world, person, job.table_id).info
+    assert (info.state, info.ranks, info.fault) == (TableState.DONE, (1, 2), Fault.EXITED)
     assert info.seed == job.seed.hex()
     sit(world, person, info.bot_id)
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_a_person_in_any_seat_gets_advice(world: World, seat: int) -> None:
+    bot_id = world.playing_bot("greedy")[1]
+    table_id = sit(world, world.author(), bot_id, seat=seat)
+    assert finish(world, claim(world, table_id))
+    assert world.read(viewing.table_info, table_id).advice_comes
 
 
 def test_a_worker_that_falls_silent_is_followed_by_another_that_knows_what_was_answered(world: World) -> None:
@@ -451,31 +445,31 @@ def test_a_worker_that_falls_silent_is_followed_by_another_that_knows_what_was_a
     assert ask(world, job, READY, BIDS)
     world.clock.turn(world.settings.lease_seconds + 1)
     swept(world)
-    table = look(world, person, job.exhibition_id)
-    assert (table.info.state, table.prompt) == (JobState.QUEUED, None)
+    table = look(world, person, job.table_id)
+    assert (table.info.state, table.prompt) == (TableState.QUEUED, None)
     world.clock.turn(60)
-    assert swept(world) == [job.exhibition_id]
-    again = claim(world, job.exhibition_id)
+    assert swept(world) == [job.table_id]
+    again = claim(world, job.table_id)
     assert (again.attempt, len(again.replies)) == (2, 2)
     assert not ask(world, job, READY), "the first one is late"
     assert hear(world, job) is None
-    assert not world.write(exhibiting.renew_exhibition, job)
-    assert world.write(exhibiting.renew_exhibition, again)
+    assert not world.write(programs.renew_table, job)
+    assert world.write(programs.renew_table, again)
 
 
 def test_voids_count_whichever_worker_they_befell_and_whatever_their_cause(world: World) -> None:
     person, job = begun(world)
     for number in range(1, world.settings.match_attempts):
         if number % 2:
-            assert world.write(exhibiting.note_void, job, "host-memory")
+            assert world.write(programs.note_void, job, "host-memory")
         else:
             release(world, job, "engine", void=True)
-            job = claim(world, job.exhibition_id)
-        assert look(world, person, job.exhibition_id).info.voids == number
-    assert not world.write(exhibiting.note_void, job, "host-memory"), "there is to be no other attempt"
+            job = claim(world, job.table_id)
+        assert look(world, person, job.table_id).info.voids == number
+    assert not world.write(programs.note_void, job, "host-memory"), "there is to be no other attempt"
     release(world, job, "host-memory", void=True)
-    info = look(world, person, job.exhibition_id).info
-    assert (info.state, info.cause) == (JobState.ABANDONED, "host-memory")
+    info = look(world, person, job.table_id).info
+    assert (info.state, info.cause) == (TableState.ABANDONED, "host-memory")
     sit(world, person, info.bot_id)
 
 
@@ -483,65 +477,65 @@ def test_a_person_who_resigns_is_free_whatever_the_worker_does(world: World) -> 
     """The person and the bot may play others at once. The match's record comes later, and only once."""
     person, job = begun(world)
     for _ in range(2):
-        leave(world, person, job.exhibition_id)
-    assert world.read(exhibitions.open_of, person) is None
-    table = look(world, person, job.exhibition_id)
+        leave(world, person, job.table_id)
+    assert world.read(sitting.open_of, person) is None
+    table = look(world, person, job.table_id)
     assert table.resigned and table.prompt is None
     other = sit(world, person, table.info.bot_id)
-    world.refused(WrongState, exhibitions.answer, person, job.exhibition_id, 1, "BID A 7")
+    world.refused(WrongState, turns.answer, person, job.table_id, 1, "BID A 7")
     assert hear(world, job) == RESIGNED
     job = released(world, job)
     assert hear(world, job) == RESIGNED
     assert finish(world, job)
     assert not finish(world, job)
-    assert world.read(exhibitions.open_of, person) == other, "the end of the first frees nobody from the second"
+    assert world.read(sitting.open_of, person) == other, "the end of the first frees nobody from the second"
 
 
 def test_failures_that_are_not_the_matchs_are_tried_again_for_an_hour(world: World) -> None:
     person, job = begun(world)
 
-    def fail() -> JobState:
+    def fail() -> TableState:
         release(world, job, "blobs-away")
-        return look(world, person, job.exhibition_id).info.state
+        return look(world, person, job.table_id).info.state
 
     for _ in range(2 * carrying_out.SERIES_ATTEMPTS):
-        assert fail() is JobState.QUEUED
-        job = claim(world, job.exhibition_id)
+        assert fail() is TableState.QUEUED
+        job = claim(world, job.table_id)
     world.clock.turn(world.settings.exhibition_seconds + 1)
-    assert fail() is JobState.ABANDONED
+    assert fail() is TableState.ABANDONED
 
 
 def test_a_match_handed_back_by_a_stopping_worker_has_not_failed(world: World) -> None:
     person, job = begun(world)
     for _ in range(carrying_out.SERIES_ATTEMPTS):
         release(world, job, Cause.WORKER_STOPPED)
-        assert swept(world) == [job.exhibition_id], "at once"
-        job = claim(world, job.exhibition_id)
+        assert swept(world) == [job.table_id], "at once"
+        job = claim(world, job.table_id)
     release(world, job, "KeyError")
-    info = look(world, person, job.exhibition_id).info
-    assert (info.state, info.voids, info.cause) == (JobState.QUEUED, 1, "KeyError")
+    info = look(world, person, job.table_id).info
+    assert (info.state, info.voids, info.cause) == (TableState.QUEUED, 1, "KeyError")
     world.clock.turn(world.settings.retry_seconds)
-    assert swept(world) == [job.exhibition_id], "after the pause of a first failure"
+    assert swept(world) == [job.table_id], "after the pause of a first failure"
 
 
 def test_a_person_who_waits_in_vain_is_told(world: World) -> None:
     _, bot_id = world.playing_bot()
     person = world.author()
     exhibition_id = sit(world, person, bot_id)
-    world.clock.turn(exhibiting.QUEUE_SECONDS + 1)
+    world.clock.turn(places.QUEUE_SECONDS + 1)
     assert swept(world) == []
     info = look(world, person, exhibition_id).info
-    assert (info.state, info.cause) == (JobState.ABANDONED, Cause.NO_WORKER)
+    assert (info.state, info.cause) == (TableState.ABANDONED, Cause.NO_WORKER)
 
 
 def test_a_machine_that_cannot_even_try_is_given_no_more_until_it_has_been_checked(world: World) -> None:
     _, job = begun(world)
-    world.write(exhibiting.release_exhibition, job, "w1", Failure("no-engine"), world.host)
-    assert world.write(exhibiting.claim_exhibition, job.exhibition_id, "w1", world.host) is None
+    world.write(programs.release_table, job, "w1", Failure("no-engine"), world.host)
+    assert world.write(programs.claim_table, job.table_id, "w1", world.host) is None
     world.write(hosts.record_check, world.host, {}, ("it is too busy",), 60)
-    assert world.write(exhibiting.claim_exhibition, job.exhibition_id, "w1", world.host) is None
+    assert world.write(programs.claim_table, job.table_id, "w1", world.host) is None
     world.write(hosts.record_check, world.host, {}, (), 60)
-    assert claim(world, job.exhibition_id).attempt == 2
+    assert claim(world, job.table_id).attempt == 2
 
 
 def test_a_match_that_was_turned_away_is_told_of_as_soon_as_a_machine_is_fit(world: World) -> None:
@@ -549,7 +543,7 @@ def test_a_match_that_was_turned_away_is_told_of_as_soon_as_a_machine_is_fit(wor
     exhibition_id = sit(world, world.author(), bot_id)
 
     def turned_away(host: Host) -> bool:
-        return world.write(hosts.turn_away, exhibiting.EXHIBITIONS, exhibition_id, host)
+        return world.write(hosts.turn_away, programs.TABLES, exhibition_id, host)
 
     world.write(hosts.record_check, world.host, {}, ("it is too busy",), 60)
     assert not turned_away(world.host), "nobody is there who could be told"
@@ -566,7 +560,7 @@ def test_a_person_has_the_seat_that_was_asked_for_or_any(world: World) -> None:
     _, bot_id = world.playing_bot("fox", "liars-dice")
     person = world.author()
 
-    def seated(seat: int | None) -> exhibitions.ExhibitionInfo:
+    def seated(seat: int | None) -> viewing.TableInfo:
         exhibition_id = sit(world, person, bot_id, 2, seat)
         leave(world, person, exhibition_id)
         return look(world, person, exhibition_id).info
@@ -595,80 +589,80 @@ def test_in_any_seat_a_person_sees_only_their_own_dice_and_is_told_of_a_typo(wor
     job = claim(world, sit(world, person, bot_id, 5, seat))
     bids = ({one: Reply(f'{{"type":"bid","quantity":{one + 1},"faceValue":2}}', 5)} for one in range(seat))
     assert ask(world, job, {one: Reply("OK", 0) for one in range(6)}, *bids)
-    seen = look(world, person, job.exhibition_id)
+    seen = look(world, person, job.table_id)
     assert seen.match is not None and seen.prompt is not None
     assert f'"you":"P{seat + 1}"' in seen.prompt
     assert [event["seat"] for event in seen.match.events() if event["type"] == "hand"] == [seat]
     with pytest.raises(IllegalMove):
-        answer(world, person, job.exhibition_id, 1, '{"type":"bid","quantity":0,"faceValue":2}')
-    answer(world, person, job.exhibition_id, 1, '{"type":"bid","quantity":9,"faceValue":2}')
+        answer(world, person, job.table_id, 1, '{"type":"bid","quantity":0,"faceValue":2}')
+    answer(world, person, job.table_id, 1, '{"type":"bid","quantity":9,"faceValue":2}')
 
 
-def released(world: World, job: ExhibitionJob, cause: str = "lease-expired") -> ExhibitionJob:
+def released(world: World, job: TableJob, cause: str = "lease-expired") -> TableJob:
     release(world, job, cause)
-    return claim(world, job.exhibition_id)
+    return claim(world, job.table_id)
 
 
-def handed_back(world: World, job: ExhibitionJob) -> ExhibitionJob:
+def handed_back(world: World, job: TableJob) -> TableJob:
     return released(world, job, Cause.WORKER_STOPPED)
 
 
-def void(world: World, job: ExhibitionJob) -> ExhibitionJob:
-    assert world.write(exhibiting.note_void, job, "host-starved")
+def void(world: World, job: TableJob) -> TableJob:
+    assert world.write(programs.note_void, job, "host-starved")
     return job
 
 
 @pytest.mark.parametrize("fail", [released, handed_back, void])
 def test_an_answer_that_was_taken_is_never_asked_for_again(
-    world: World, fail: Callable[[World, ExhibitionJob], ExhibitionJob]
+    world: World, fail: Callable[[World, TableJob], TableJob]
 ) -> None:
     """The answer came before we failed, or afterwards from a form that was still open."""
     for early in (True, False):
         person, job = begun(world)
         if early:
-            answer(world, person, job.exhibition_id, 1, "BID A 7")
+            answer(world, person, job.table_id, 1, "BID A 7")
         job = fail(world, job)
         if not early:
-            answer(world, person, job.exhibition_id, 1, "BID A 7")
+            answer(world, person, job.table_id, 1, "BID A 7")
         assert ask(world, job, {0: Reply("OK", 9), 1: Reply("OK", 0)}), "the bot's time is another, its answer is not"
-        assert hear(world, job) == exhibiting.Heard("BID A 7", False, False)
-        assert look(world, person, job.exhibition_id).prompt is None
+        assert hear(world, job) == Heard("BID A 7", False, False)
+        assert look(world, person, job.table_id).prompt is None
         assert finish(world, job)
 
 
 def test_an_answer_to_what_a_bot_that_plays_differently_made_void_is_asked_for_again(world: World) -> None:
     person, job = begun(world)
     assert ask(world, job, READY, BIDS)
-    answer(world, person, job.exhibition_id, 2, "BID A 9")
+    answer(world, person, job.table_id, 2, "BID A 9")
     job = released(world, job)
     assert ask(world, job, READY, {**BIDS, 0: Reply("BID B 8", 3)})
     assert hear(world, job) == NOTHING
-    world.refused(WrongState, exhibitions.answer, person, job.exhibition_id, 2, "BID A 9")
+    world.refused(WrongState, turns.answer, person, job.table_id, 2, "BID A 9")
 
 
 def test_answering_and_asking_twice_changes_nothing(world: World) -> None:
     person, job = begun(world)
     for _ in range(2):
-        answer(world, person, job.exhibition_id, 1, "BID A 7")
+        answer(world, person, job.table_id, 1, "BID A 7")
         assert ask(world, job, READY), "a worker whose commit was not confirmed asks again"
-    assert hear(world, job) == exhibiting.Heard("BID A 7", False, False)
+    assert hear(world, job) == Heard("BID A 7", False, False)
 
 
 def test_leaving_after_our_failure_is_resigning_or_not_having_played(world: World, monkeypatch) -> None:
     person, job = begun(world)
     release(world, job, Cause.WORKER_STOPPED)
-    leave(world, person, job.exhibition_id)
-    left = look(world, person, job.exhibition_id).info
-    assert (left.state, left.cause) == (JobState.ABANDONED, Cause.RESIGNED)
+    leave(world, person, job.table_id)
+    left = look(world, person, job.table_id).info
+    assert (left.state, left.cause) == (TableState.ABANDONED, Cause.RESIGNED)
     waiting = sit(world, person, left.bot_id)
     leave(world, person, waiting)
     assert look(world, person, waiting).info.cause == Cause.LEFT
     person, job = begun(world)
     with monkeypatch.context() as patch:
-        patch.setattr(exhibitions, "abandon", lambda *_: False)  # as if the job returned to the queue at this moment
+        patch.setattr(turns, "abandon", lambda *_: False)  # as if the job returned to the queue at this moment
         release(world, job, Cause.WORKER_STOPPED)
-        leave(world, person, job.exhibition_id)
-    job = claim(world, job.exhibition_id)
+        leave(world, person, job.table_id)
+    job = claim(world, job.table_id)
     assert ask(world, job, READY)
     assert hear(world, job) == RESIGNED
 
@@ -677,10 +671,10 @@ def test_a_persons_time_stands_still_while_the_database_is_away(world: World) ->
     _, job = begun(world)
     world.clock.turn(world.settings.exhibition_move_seconds + 1)
     assert hear(world, job) == NOTHING, "nobody could renew the lease meanwhile"
-    assert world.write(exhibiting.renew_exhibition, job)
+    assert world.write(programs.renew_table, job)
     wait(world, job, world.settings.exhibition_move_seconds - 1)
-    assert hear(world, job) == NOTHING, "all of it again"
-    wait(world, job, 2)
+    assert hear(world, job) == NOTHING, "all of it"
+    wait(world, job, 2 + turns.GRACE.total_seconds())
     assert hear(world, job) == LATE
 
 
@@ -693,26 +687,26 @@ def test_people_play_against_a_house_bot_without_a_season(world: World) -> None:
         if may:
             assert sit(world, person, bot_id)
         else:
-            assert "this bot has none" in world.refused(WrongState, exhibitions.take_seat, person, bot_id)
+            assert "this bot has none" in world.refused(WrongState, sitting.take_seat, person, bot_id)
 
 
 def test_a_typo_is_told_and_costs_nothing(world: World) -> None:
     person, job = begun(world)
     for line in ("BID C 1", "", "BID A 1\nBID A 2", "é"):
         with pytest.raises(IllegalMove):
-            answer(world, person, job.exhibition_id, 1, line)
+            answer(world, person, job.table_id, 1, line)
     assert hear(world, job) == NOTHING
-    answer(world, person, job.exhibition_id, 1, "BID A 1")
+    answer(world, person, job.table_id, 1, "BID A 1")
 
 
 def test_a_person_is_asked_answers_and_is_heard(world: World) -> None:
     person, job = begun(world)
-    at_table = look(world, person, job.exhibition_id)
+    at_table = look(world, person, job.table_id)
     assert at_table.prompt is not None and at_table.prompt.startswith("ROLL ")
     assert (at_table.info.names, hear(world, job)) == (["greedy", person.name], NOTHING)
-    answer(world, person, job.exhibition_id, 1, "BID A 100")
-    assert hear(world, job) == exhibiting.Heard("BID A 100", False, False)
-    after = look(world, person, job.exhibition_id)
+    answer(world, person, job.table_id, 1, "BID A 100")
+    assert hear(world, job) == Heard("BID A 100", False, False)
+    after = look(world, person, job.table_id)
     assert after.prompt is None and after.version != at_table.version
 
 
@@ -723,7 +717,7 @@ def test_a_match_that_is_abandoned_makes_room(world: World) -> None:
         job = released(world, job, "KeyError")
     assert swept(world) == []
     release(world, job, "KeyError")
-    assert state(world, job.exhibition_id) is JobState.ABANDONED
+    assert state(world, job.table_id) is TableState.ABANDONED
     assert swept(world) == waiting[:1]
     assert claim_next(world, waiting[0]) == (waiting[0], 1)
 
@@ -731,7 +725,7 @@ def test_a_match_that_is_abandoned_makes_room(world: World) -> None:
 def test_a_void_attempt_is_told_and_asks_anew(world: World) -> None:
     person, job = begun(world)
     void(world, job)
-    seen = look(world, person, job.exhibition_id)
+    seen = look(world, person, job.table_id)
     assert (seen.info.voids, seen.info.cause, seen.prompt) == (1, "host-starved", None)
     assert ask(world, job, READY)
-    assert look(world, person, job.exhibition_id).prompt is not None
+    assert look(world, person, job.table_id).prompt is not None

@@ -1,6 +1,7 @@
 """People against real bots, by the real worker code: matches to the end, resignations, late moves, our failures."""
 
 import itertools
+import json
 import shutil
 import threading
 from collections import Counter
@@ -27,22 +28,24 @@ from deadheat.league import telemetry
 from deadheat.league.causes import Cause
 from deadheat.league.errors import BlobsAway
 from deadheat.league.jobs import Failure
-from deadheat.league.service.jobs import exhibitions
-from deadheat.league.service.jobs.exhibiting import ExhibitionJob, claim_next_exhibition, release_exhibition
-from deadheat.league.service.jobs.exhibitions import LEASE, MOST_TRIES, ExhibitionInfo, Table, due_advice
 from deadheat.league.service.people.person import Person
-from deadheat.league.states import JobState
-from deadheat.league.tables import Exhibition
+from deadheat.league.service.tables import sitting, turns, viewing
+from deadheat.league.service.tables.advising import LEASE, MOST_TRIES, due_advice
+from deadheat.league.service.tables.programs import TableJob, claim_next_table, release_table
+from deadheat.league.service.tables.viewing import Table, TableInfo
+from deadheat.league.states import NOT_OVER, SeatKind, TableState
+from deadheat.league.tables import GameTable, TableSeat
 from deadheat.sandbox.box import Limits, Program
 from deadheat.sandbox.local import LocalBox, LocalSandbox
 from deadheat.sandbox.pipes import PipeTransport
-from deadheat.workers import exhibitions as at_work
 from deadheat.workers import holding, stopping
+from deadheat.workers import tables as at_work
 from deadheat.workers.advice import give_advice
-from deadheat.workers.exhibitions import play_exhibition
 from deadheat.workers.holding import LeaseLost
+from deadheat.workers.tables import play_table
+from tests.league.tabled import watched
 from tests.workers.conftest import PlayingWorld
-from tests.workers.people import AtTheTable
+from tests.workers.people import AtTheTable, claim
 
 
 @pytest.fixture(autouse=True)
@@ -55,17 +58,17 @@ def seated(world: PlayingWorld, game: str = "yacht-auction", opponents: int = 1,
     world.built_as("random", game)
     _, bot_id = world.playing_bot(game=game)
     person = world.author()
-    return person, world.write(exhibitions.take_seat, person, bot_id, opponents, seat)
+    return person, world.write(sitting.take_seat, person, bot_id, opponents, seat)
 
 
 def played(world: PlayingWorld, person: Person, exhibition_id: int, think=lambda _: True) -> AtTheTable:
     with AtTheTable(world.db, person, exhibition_id, think) as there:
-        play_exhibition(world.context, exhibition_id)
+        play_table(world.context, exhibition_id)
     return there
 
 
-def info(world: PlayingWorld, exhibition_id: int) -> ExhibitionInfo:
-    return world.read(exhibitions.exhibition, exhibition_id)
+def info(world: PlayingWorld, exhibition_id: int) -> TableInfo:
+    return world.read(viewing.table_info, exhibition_id)
 
 
 def transcript(world: PlayingWorld, exhibition_id: int) -> Transcript:
@@ -88,7 +91,7 @@ def seated_beside_the_steady(world: PlayingWorld) -> tuple[Person, int]:
     world.built_as("greedy")
     _, bot_id = world.playing_bot(name="steady")
     person = world.author()
-    return person, world.write(exhibitions.take_seat, person, bot_id, seat=1)
+    return person, world.write(sitting.take_seat, person, bot_id, seat=1)
 
 
 def fail(monkeypatch: pytest.MonkeyPatch, cause: str, exchanges: Collection[int] | None = None) -> None:
@@ -124,7 +127,7 @@ def test_a_person_plays_to_the_end_in_any_seat_and_the_transcript_verifies(
 
     ada = played(world, person, exhibition_id, look)
     found = info(world, exhibition_id)
-    assert (found.state, found.fault) == (JobState.DONE, None)
+    assert (found.state, found.fault) == (TableState.DONE, None)
     record = transcript(world, exhibition_id)
     assert replay(GAMES[game], record) == record
     assert record.seed.hex() == found.seed and record.result.ranks == found.ranks
@@ -144,8 +147,8 @@ def test_who_resigns_while_bots_are_at_work_is_free_before_they_answer(world: Pl
 
     def slowly(self: PipeTransport, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
         if any(message.limit_ns is not None and message.line != "READY" for message in messages) and not free.is_set():
-            world.write(exhibitions.resign, person, exhibition_id)
-            world.write(exhibitions.take_seat, person, world.write(exhibitions.exhibition, exhibition_id).bot_id)
+            world.write(turns.resign, person, exhibition_id)
+            world.write(sitting.take_seat, person, world.write(viewing.table_info, exhibition_id).bot_id)
             free.set()
         return really(self, messages)
 
@@ -153,7 +156,7 @@ def test_who_resigns_while_bots_are_at_work_is_free_before_they_answer(world: Pl
     played(world, person, exhibition_id)
     assert free.is_set()
     found = info(world, exhibition_id)
-    assert (found.state, found.fault) == (JobState.DONE, Fault.EXITED)
+    assert (found.state, found.fault) == (TableState.DONE, Fault.EXITED)
     record = transcript(world, exhibition_id)
     assert record.result.faults == {0: Fault.EXITED}
     replay(GAMES[found.game], record)
@@ -165,8 +168,12 @@ def test_who_does_not_come_back_has_lost_when_the_time_is_over(world: PlayingWor
     def sleep(table: Table) -> bool:
         if table.turn == 2:
             with world.db.transaction() as session:
-                row = session.get_one(Exhibition, exhibition_id)
-                row.asked_at = world.clock.now - timedelta(seconds=world.settings.exhibition_move_seconds + 1)
+                seat = session.get_one(TableSeat, (exhibition_id, 1))
+                seat.delivered_at = (
+                    world.clock.now - timedelta(seconds=world.settings.exhibition_move_seconds + 1) - turns.GRACE
+                )
+                session.flush()
+                watched(session)
         return table.turn < 2
 
     played(world, person, exhibition_id, sleep)
@@ -212,7 +219,7 @@ def test_a_void_attempt_begins_again_and_asks_nothing_twice(world: PlayingWorld,
     fail(monkeypatch, "host-starved", {6})
     ada = played(world, person, exhibition_id)
     found = info(world, exhibition_id)
-    assert (found.state, found.voids, found.cause) == (JobState.DONE, 1, "host-starved")
+    assert (found.state, found.voids, found.cause) == (TableState.DONE, 1, "host-starved")
     record = transcript(world, exhibition_id)
     kept = [line for _, line in ada.moves]
     assert said_by(record, 1) == ["OK", *kept], "what was answered was not asked again, even if it was not heard yet"
@@ -235,9 +242,9 @@ def test_a_worker_that_is_stopped_hands_the_match_to_another_which_asks_nothing_
     with AtTheTable(world.db, person, exhibition_id, think) as first:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(stopping, "look", look)
-            play_exhibition(world.context, exhibition_id)
+            play_table(world.context, exhibition_id)
         found = info(world, exhibition_id)
-        assert (found.state, found.voids, len(first.moves)) == (JobState.QUEUED, 0, 4)
+        assert (found.state, found.voids, len(first.moves)) == (TableState.QUEUED, 0, 4)
         second = played(world, person, exhibition_id)
     said = said_by(transcript(world, exhibition_id), 1)
     assert said == ["OK", *(line for _, line in [*first.moves, *second.moves])]
@@ -258,7 +265,7 @@ def test_a_store_that_is_away_for_a_while_costs_nobody_a_match_that_is_over(worl
     monkeypatch.setattr(world.context.blobs, "put", away)
     played(world, person, exhibition_id)
     found = info(world, exhibition_id)
-    assert (found.state, found.voids, tries["put"]) == (JobState.DONE, 0, 4)
+    assert (found.state, found.voids, tries["put"]) == (TableState.DONE, 0, 4)
 
 
 def test_a_database_that_is_away_for_a_while_loses_nothing_of_a_match(world: PlayingWorld, monkeypatch) -> None:
@@ -270,34 +277,35 @@ def test_a_database_that_is_away_for_a_while_loses_nothing_of_a_match(world: Pla
     def flaky(name: str) -> None:
         really = getattr(at_work, name)
 
-        def away(session: Session, job: ExhibitionJob, *said: object) -> bool:
+        def away(session: Session, job: TableJob, *said: object) -> object:
             failed[name] += 1
-            taken: bool = really(session, job, *said)
+            taken = really(session, job, *said)
             if failed[name] % 3:
                 raise OperationalError("UPDATE", {}, Exception("server closed the connection"))
             return taken
 
         monkeypatch.setattr(at_work, name, away)
 
-    flaky("ask_person")
-    flaky("finish_exhibition")
+    flaky("exchange")
+    flaky("finish_table")
     ada = played(world, person, exhibition_id)
     found = info(world, exhibition_id)
-    assert (found.state, found.voids, found.fault) == (JobState.DONE, 0, None)
-    assert failed == {"ask_person": 3 * len(ada.moves), "finish_exhibition": 3}
+    assert (found.state, found.voids, found.fault) == (TableState.DONE, 0, None)
+    assert failed["exchange"] % 3 == 0 and failed["exchange"] >= 3 * len(ada.moves) and failed["finish_table"] == 3
     replay(GAMES[found.game], transcript(world, exhibition_id))
 
 
 def test_what_is_done_for_a_match_says_for_which(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     _, exhibition_id = seated(world)
     with world.db.transaction() as session:
-        row = session.get_one(Exhibition, exhibition_id)
-        row.resigned, row.open_user_id, row.open_place = True, None, None
+        session.get_one(GameTable, exhibition_id).open_place = None
+        seat = session.get_one(TableSeat, (exhibition_id, 1))
+        seat.resigned, seat.open_user_id = True, None
     spans = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(spans))
     monkeypatch.setattr(telemetry, "_tracer", provider.get_tracer("test"))
-    play_exhibition(world.context, exhibition_id)
+    play_table(world.context, exhibition_id)
     said = {span.name: dict(span.attributes or {}) for span in spans.get_finished_spans()}
     assert said == {
         "exhibition": {"deadheat.exhibition": exhibition_id, "deadheat.attempt": 1, "deadheat.game": "yacht-auction"},
@@ -308,9 +316,9 @@ def test_what_is_done_for_a_match_says_for_which(world: PlayingWorld, monkeypatc
 def test_who_waits_for_a_slot_for_a_match_that_is_lost_stops_waiting(world: PlayingWorld, monkeypatch) -> None:
     """It asked the database every two milliseconds whether the match was still its own."""
     _, exhibition_id = seated(world)
-    job = world.write(claim_next_exhibition, exhibition_id, "w1", world.context.host)
+    job = world.write(claim_next_table, exhibition_id, "w1", world.context.host)
     assert job is not None
-    world.write(release_exhibition, job, "w1", Failure(Cause.LEASE_EXPIRED))
+    world.write(release_table, job, "w1", Failure(Cause.LEASE_EXPIRED))
     monkeypatch.setattr(at_work, "TELL_SECONDS", 0)
     asked = itertools.count()
 
@@ -390,9 +398,9 @@ def test_a_match_that_always_fails_is_given_up_after_as_many_voids_as_one_of_bot
 ) -> None:
     _, exhibition_id = seated(world)
     fail(monkeypatch, "host-starved")
-    play_exhibition(world.context, exhibition_id)
+    play_table(world.context, exhibition_id)
     found = info(world, exhibition_id)
-    assert (found.state, found.cause) == (JobState.ABANDONED, "host-starved")
+    assert (found.state, found.cause) == (TableState.ABANDONED, "host-starved")
     assert found.voids == world.settings.match_attempts - 1, "the last one ended it"
 
 
@@ -401,7 +409,7 @@ def test_who_resigns_has_lost(world: PlayingWorld) -> None:
 
     def leave(table: Table) -> bool:
         if table.turn == 3:
-            world.write(exhibitions.resign, person, exhibition_id)
+            world.write(turns.resign, person, exhibition_id)
         return table.turn < 3
 
     played(world, person, exhibition_id, leave)
@@ -411,6 +419,36 @@ def test_who_resigns_has_lost(world: PlayingWorld) -> None:
 def test_a_second_message_does_nothing(world: PlayingWorld) -> None:
     person, exhibition_id = seated(world)
     played(world, person, exhibition_id)
-    before = world.row(Exhibition, exhibition_id).model_dump()
-    play_exhibition(world.context, exhibition_id)
-    assert before["state"] is JobState.DONE and world.row(Exhibition, exhibition_id).model_dump() == before
+    before = world.row(GameTable, exhibition_id).model_dump()
+    play_table(world.context, exhibition_id)
+    assert before["state"] is TableState.DONE and world.row(GameTable, exhibition_id).model_dump() == before
+
+
+def test_an_agent_plays_against_bots_and_the_record_has_the_stamps_of_its_answers(world: PlayingWorld) -> None:
+    world.built_as("random", "liars-dice")
+    _, bot_id = world.playing_bot(game="liars-dice")
+    ada = world.author()
+    seats: tuple[sitting.Wanted, ...] = (bot_id, "me", bot_id)
+    table_id = world.write(sitting.open_table, ada, "liars-dice", seats, sitting.Agent("mine"))
+    answered: list[str] = []
+
+    def answer() -> None:
+        after = 0
+        while (turn := world.write(viewing.next_turn, ada, table_id, after)).state in NOT_OVER:
+            if turn.prompt is not None:
+                after = turn.turn
+                answered.append(claim(json.loads(turn.prompt)))
+                world.write(turns.answer, ada, table_id, after, answered[-1], SeatKind.AGENT)
+            threading.Event().wait(0.01)
+
+    there = threading.Thread(target=answer, daemon=True)
+    there.start()
+    play_table(world.context, table_id)
+    there.join(60)
+    found, record = info(world, table_id), transcript(world, table_id)
+    assert (found.state, found.ranks) == (TableState.DONE, record.result.ranks)
+    assert replay(GAMES[found.game], record) == record and said_by(record, 1) == ["OK", *answered]
+    assert record.about["players"][1] == "mine"  # type: ignore[index]
+    assert len(record.about["turns"]["1"]) == len(answered)  # type: ignore[index]
+    assert "person" not in record.about and not found.advice_comes
+    assert world.left_behind() == []

@@ -1,0 +1,503 @@
+"""The turns at a table: who is asked, what is accepted, how long it may take, and how a match ends.
+
+Every change locks the table's row first, reads the replies, and leaves the table at a step in which somebody is still
+to answer (`go_on`). What a seat has answered to the present step is its `reply`; nobody is shown it.
+"""
+
+import json
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import bindparam, update
+from sqlalchemy import select as columns
+from sqlmodel import Session, col, select
+
+from deadheat.engine.advice import ADVISERS
+from deadheat.engine.core import MAX_LINE_BYTES, Fault, Message, Reply, Result, Seat
+from deadheat.engine.games.variants import rules, variant_of
+from deadheat.engine.language import _
+from deadheat.engine.transcript import BadTranscript, Transcript, decode_reply, encode_reply
+from deadheat.engine.unfinished import Unfinished, objection, read_replies, unfinished, write_replies
+from deadheat.league.causes import Cause
+from deadheat.league.database import now, settings_of
+from deadheat.league.errors import IllegalMove, NotFound, WrongState
+from deadheat.league.jobs import ProgramRef
+from deadheat.league.service.ground.steps import move, set_values
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.tables.places import abandon, free_seats, let_next_in, lock_places
+from deadheat.league.states import NOT_OVER, SeatKind, TableState
+from deadheat.league.tables import GameTable, TableSeat, User, UtcDateTime
+
+log = logging.getLogger(__name__)
+
+REMOTE = (SeatKind.PERSON, SeatKind.AGENT)
+"""The kinds of seats that answer over HTTP."""
+
+NO_WORKER_UNTIL = datetime.fromisoformat("9000-01-01T00:00:00+00:00")
+"""The lease of a running table without programs, which no worker holds and no sweep takes back."""
+
+WATCH_SECONDS = 2.0
+"""How often each process of the site reports that it is there."""
+
+AWAY = timedelta(seconds=3)
+"""The longest silence of the whole site that is not taken off everybody's time."""
+
+GRACE = timedelta(seconds=5)
+"""How long after its deadline a turn is ended: an answer that was received in time may still be on its way to us."""
+
+UNTIL_DELIVERED = timedelta(seconds=15)
+"""The time after which an agent's clock starts although it has not fetched the question."""
+
+FOR_THE_NETWORK = timedelta(seconds=1)
+"""What every agent is allowed for the way of each answer."""
+
+MOST_REFUSALS = 2
+"""How many answers to one question the rules may refuse an agent, while its clock runs."""
+
+OPEN_FOR = timedelta(minutes=10)
+"""How long a table waits for agents to take its open seats."""
+
+MOST_WATCHED = 500
+"""The most tables of one `watch`: far more than anybody plays at a time."""
+
+
+@dataclass(slots=True)
+class AtTable:
+    """A table's row, its seats, and the replies of the steps that are over."""
+
+    row: GameTable
+    seats: Mapping[Seat, TableSeat]
+    replies: list[dict[Seat, Reply]] = field(default_factory=list)
+
+    def match(self) -> Unfinished:
+        """Replay the match. Raises ValueError, KeyError: the replies are of rules that differ from ours."""
+        return unfinished(rules(self.row.game, self.row.variant), self.row.seats, self.row.seed, self.replies)
+
+
+TABLE = select(GameTable).where(col(GameTable.id) == bindparam("id")).execution_options(populate_existing=True)
+LOCKED = TABLE.with_for_update()
+
+
+def at_table(session: Session, table_id: int, *, locked: bool = False) -> AtTable:
+    """Read a table; `locked`: nobody else changes it until the transaction ends. Raises NotFound."""
+    row = session.exec(LOCKED if locked else TABLE, params={"id": table_id}).first()
+    if row is None:
+        raise NotFound("exhibition", table_id)
+    return with_seats(session, row)
+
+
+def with_seats(session: Session, row: GameTable) -> AtTable:
+    """Read the rest of a table."""
+    seats = {seat.seat: seat for seat in session.exec(ALL_SEATS, params={"ids": [row.id]})}
+    return AtTable(row, seats, replies_of(row))
+
+
+def replies_of(row: GameTable) -> list[dict[Seat, Reply]]:
+    """Return the replies to the steps that are over."""
+    try:
+        return read_replies(row.replies)
+    except BadTranscript:  # written by another version; everybody is asked again
+        return []
+
+
+def own_seat(table: AtTable, person: Person, kind: SeatKind = SeatKind.PERSON) -> TableSeat:
+    """Return the person's, or their agent's, seat. Raises NotFound."""
+    for seat in table.seats.values():
+        if seat.user_id == person.id and seat.kind is kind:
+            return seat
+    sentence = _("You are not playing match %(n)s against a bot.", n=table.row.id)
+    raise NotFound("exhibition", table.row.id, sentence)
+
+
+def go_on(session: Session, table: AtTable, moved: bool = False) -> Unfinished:
+    """Carry the match on as far as the answers reach, and ask whom the next step asks. `moved`: it is at another step
+    already. The table is locked.
+    """
+    row = table.row
+    while True:
+        match = table.match()
+        given = {seat: _answer(table.seats[seat], message) for seat, message in match.asked().items()}
+        replies = {seat: reply for seat, reply in given.items() if reply is not None}
+        if match.result is not None or len(replies) < len(given):
+            break
+        table.replies.append(replies)
+        moved = True
+        for seat in given:
+            _clear(table.seats[seat])
+    waits = [table.seats[seat] for seat, reply in given.items() if reply is None and table.seats[seat].kind in REMOTE]
+    if moved:
+        row.replies = write_replies(table.replies)
+        row.turn += bool(waits)
+    for each in waits if row.state is TableState.RUNNING else ():
+        if each.ready_at is None:
+            each.ready_at = now(session)
+            each.delivered_at = each.ready_at if each.kind is SeatKind.PERSON else None
+    session.flush()
+    return match
+
+
+def _answer(seat: TableSeat, message: Message | None) -> Reply | None:
+    """Return the seat's answer to the present step, if it has one."""
+    if message is not None and seat.kind in REMOTE and message.command == "READY":
+        return Reply("OK", 0)
+    if seat.reply is not None:
+        return decode_reply(json.loads(seat.reply))[1]
+    return Reply(None, 0, Fault.EXITED) if seat.resigned else None
+
+
+def _clear(seat: TableSeat) -> None:
+    seat.reply = seat.ready_at = seat.delivered_at = None
+    seat.refused, seat.refusals = None, 0
+
+
+def put(seat: TableSeat, reply: Reply) -> None:
+    """Store the seat's answer to the present step."""
+    seat.reply = encode_reply(seat.seat, reply)
+
+
+def go_back(session: Session, table: AtTable, number: int, replies: Mapping[Seat, Reply]) -> None:
+    """Let the match go on after step `number`, which programs have now answered differently. Remote seats' answers to
+    that step stay; later ones were to questions that are gone. The table is locked.
+    """
+    kept = {**table.replies[number], **replies}
+    table.replies[number:] = [kept]
+    for seat in table.seats.values():
+        _clear(seat)
+        seat.turns = [turn for turn in seat.turns if turn[1] <= number]
+    go_on(session, table, moved=True)
+
+
+def start_again(table: AtTable) -> None:
+    """Ask everybody again from the beginning. The table is locked."""
+    table.replies, table.row.replies = [], "[]"
+    for seat in table.seats.values():
+        _clear(seat)
+        seat.turns = []
+
+
+def begin(session: Session, table: AtTable) -> None:
+    """Begin a match without programs. The table is locked."""
+    at = now(session)
+    table.row.state, table.row.lease_until = TableState.RUNNING, NO_WORKER_UNTIL
+    table.row.started_at = table.row.watched_at = at
+    go_on(session, table)
+
+
+def deadline(session: Session, row: GameTable, seat: TableSeat) -> datetime | None:
+    """Return the deadline for the seat's answer."""
+    if seat.ready_at is None or row.started_at is None:
+        return None
+    settings = settings_of(session)
+    pace_seconds = settings.exhibition_move_seconds if row.pace_seconds is None else row.pace_seconds
+    latest = seat.ready_at + UNTIL_DELIVERED
+    until = min(seat.delivered_at or latest, latest) + timedelta(seconds=pace_seconds)
+    if seat.kind is SeatKind.PERSON:
+        return min(until, row.started_at + timedelta(seconds=settings.exhibition_seconds))
+    until += FOR_THE_NETWORK
+    over = row.started_at + timedelta(seconds=settings.exhibition_seconds)
+    return until if row.open_place is None else min(until, over)
+
+
+def is_late(session: Session, row: GameTable, seat: TableSeat, at: datetime) -> bool:
+    """Say whether the seat's time was over at that instant."""
+    until = deadline(session, row, seat)
+    return until is not None and until < at
+
+
+def allow_for_absence(table: AtTable, at: datetime) -> None:
+    """Take the time for which the site was away until now off everybody's time. The table is locked."""
+    row = table.row
+    since = row.watched_at or datetime.min.replace(tzinfo=UTC)  # another version's row says nothing
+    if since >= at - AWAY:
+        return
+    if row.started_at is not None:
+        row.started_at += at - max(since, row.started_at)
+    for seat in table.seats.values():
+        if seat.ready_at is not None:
+            seat.ready_at += at - max(since, seat.ready_at)
+        if seat.delivered_at is not None:
+            seat.delivered_at += at - max(since, seat.delivered_at)
+    row.watched_at = at
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """An answer that counts, or that the rules have `refused`, for this reason; the seat may then try again. The
+    instants of an agent's answer are also in the match's record.
+    """
+
+    turn: int
+    received_at: datetime
+    recorded_at: datetime
+    refused: str | None = None
+
+
+def answer(
+    session: Session,
+    person: Person,
+    table_id: int,
+    turn: int,
+    line: str,
+    kind: SeatKind = SeatKind.PERSON,
+    waited: Callable[[], timedelta] = timedelta,
+) -> Receipt:
+    """Make a move: `line` is what a bot would print, `turn` the number of the question. `waited`: the time since it was
+    received, to be asked when nothing more is waited for.
+
+    While no worker holds the match, the last question may also be answered: it will be asked again. The same answer may
+    be given twice. Of an agent, the rules refuse `MOST_REFUSALS` answers to a question, each of which may be
+    sent twice, since the reply may have been lost; the next one stands, whatever it is.
+
+    Raises:
+        NotFound.
+        WrongState: this is not the present question, or it is answered, or its time is over; nothing was changed.
+        IllegalMove: the rules refuse a person's move; the person may try again.
+    """
+    table = at_table(session, table_id, locked=True)
+    row, seat, at, received_ago = table.row, own_seat(table, person, kind), now(session), waited()
+    if (given := _given(table, seat, turn)) is not None:
+        if given[0] == line:
+            return given[1]
+        raise WrongState("answered", _("This move has been made already."))
+    match, received_at = so_far(table), at - received_ago
+    is_asked = row.turn == turn and turn > 0 and row.state in NOT_OVER and not seat.resigned
+    if not is_asked or match is None or match.prompt(seat.seat) is None:
+        raise WrongState("stale", _("It is too late for this move: the match has moved on, or is over."))
+    if seat.reply is not None:
+        raise WrongState("answered", _("This move has been made already."))
+    allow_for_absence(table, at)
+    if is_late(session, row, seat, received_at):
+        raise WrongState("late", _("It is too late for this move: the match has moved on, or is over."))
+    if "\n" in line or len(line.encode("utf-8", "replace")) > MAX_LINE_BYTES:
+        raise IllegalMove(_("a move is one short line"))
+    why = objection(rules(row.game, row.variant), row.seats, row.seed, table.replies, seat.seat, line)
+    if why is not None and kind is SeatKind.PERSON:
+        raise IllegalMove(why)
+    again = line == seat.refused
+    if why is not None and (again or seat.refusals < MOST_REFUSALS):
+        seat.refusals += not again
+        seat.refused = None if again else line
+        return Receipt(turn, received_at, at, why)
+    put(seat, Reply(line, 0))
+    stamps = (seat.ready_at or received_at, seat.delivered_at or received_at, received_at, at)
+    seat.turns = [*seat.turns, [turn, len(table.replies), *(round(stamp.timestamp() * 1000) for stamp in stamps)]]
+    go_on(session, table)
+    return Receipt(turn, received_at, at)
+
+
+def _given(table: AtTable, seat: TableSeat, turn: int) -> tuple[str | None, Receipt] | None:
+    """Return what the seat has answered to a turn, if it has, and the receipt."""
+    for number, step, _ready, _delivered, *stamps in seat.turns:
+        if number == turn:
+            reply = table.replies[step][seat.seat] if step < len(table.replies) else _answer(seat, None)
+            received_at, recorded_at = (datetime.fromtimestamp(stamp / 1000, UTC) for stamp in stamps)
+            return (reply and reply.line), Receipt(turn, received_at, recorded_at)
+    return None
+
+
+def so_far(table: AtTable) -> Unfinished | None:
+    """Return the match so far, including private events, or None if it has not begun, or was played by rules that
+    differ from ours.
+    """
+    if table.row.started_at is None or table.row.state is TableState.ABANDONED:
+        return None
+    try:
+        return table.match()
+    except (KeyError, ValueError):
+        return None
+
+
+def resign(session: Session, person: Person, table_id: int, kind: SeatKind = SeatKind.PERSON) -> None:
+    """Leave the match. Whatever a worker is doing, the person may sit down elsewhere at once. Raises NotFound.
+
+    A person who leaves before a worker has taken the match has not played at all. A match that a worker has taken is
+    played to its end, for the record.
+    """
+    lock_places(session)
+    table = at_table(session, table_id, locked=True)
+    row, seat = table.row, own_seat(table, person, kind)
+    others = [each for each in table.seats.values() if each.user_id and not each.resigned and each is not seat]
+    if row.state is TableState.OPEN and others:  # they wait for somebody else
+        seat.user_id, seat.name, seat.model = None, None, ""
+        return
+    if row.state in (TableState.OPEN, TableState.QUEUED) and (row.started_at is None or not others):
+        cause = Cause.LEFT if row.started_at is None else Cause.RESIGNED
+        if abandon(session, table_id, row.state, cause):
+            return
+    if row.state not in NOT_OVER or seat.resigned:
+        return
+    seat.resigned, seat.open_user_id = True, None
+    if not others:
+        row.open_place = None
+    if so_far(table) is not None:
+        go_on(session, table)
+    session.flush()
+    let_next_in(session)
+
+
+def report(session: Session) -> None:
+    """Note that the site is there. If nobody did for long, `attend` first takes that time off everybody's."""
+    at = now(session)
+    session.connection().execute(REPORT, {"at": at, "since": at - AWAY})
+
+
+def watch(session: Session) -> list[int]:
+    """Return the tables to `attend` to: they are late, over, or no longer waited for, or the site was away."""
+    at = now(session)
+    rows: Mapping[int, GameTable] = {row.id: row for row in session.exec(WATCHED, params={"since": at - OPEN_FOR})}
+    seats: dict[int, list[TableSeat]] = {table_id: [] for table_id in rows}
+    for seat in session.exec(ALL_SEATS, params={"ids": [*rows]}) if rows else ():
+        seats[seat.table_id].append(seat)
+    return [row.id for row in rows.values() if _has_news(session, row, _waited_for(seats[row.id]), at)]
+
+
+def _has_news(session: Session, row: GameTable, waits: list[TableSeat], at: datetime) -> bool:
+    if row.state is TableState.OPEN or row.watched_at is None or row.watched_at < at - AWAY:
+        return True
+    is_over = row.worker is None and not waits
+    return is_over or any(is_late(session, row, seat, at - GRACE) for seat in waits)
+
+
+def attend(session: Session, table_id: int) -> bool:
+    """End the turns of a table that are late, and give up what cannot be played. Return whether it has no programs, is
+    over and waits to be recorded.
+    """
+    lock_places(session)
+    table, at = at_table(session, table_id, locked=True), now(session)
+    row = table.row
+    if row.state is TableState.OPEN and row.created_at < at - OPEN_FOR:
+        abandon(session, table_id, TableState.OPEN, Cause.LEFT)
+    if row.state is not TableState.RUNNING:
+        return False
+    allow_for_absence(table, at)
+    late = [seat for seat in _waited_for(table.seats.values()) if is_late(session, row, seat, at - GRACE)]
+    is_over = row.worker is None and not _waited_for(table.seats.values())
+    if row.worker is None and (late or is_over) and not _replays(row):
+        log.error("table %d is abandoned: it was played by rules that differ from ours", table_id)
+        return not abandon(session, table_id, TableState.RUNNING, Cause.UNKNOWN)
+    if late:
+        _end_turns(session, table, late)
+    session.flush()
+    return row.worker is None and not _waited_for(table.seats.values())
+
+
+def _replays(row: GameTable) -> bool:
+    """Say whether the rules are those by which the match was played, or are another version's, of a game of its own."""
+    try:
+        unfinished(rules(row.game, row.variant), row.seats, row.seed, read_replies(row.replies))
+    except KeyError:
+        return True
+    except (ValueError, BadTranscript):
+        return False
+    return True
+
+
+def _waited_for(seats: Iterable[TableSeat]) -> list[TableSeat]:
+    return [seat for seat in seats if seat.ready_at is not None and seat.reply is None and not seat.resigned]
+
+
+SINCE: Any = bindparam("since", type_=UtcDateTime)
+WATCHED = (
+    select(GameTable)
+    .where(col(GameTable.state).in_((TableState.OPEN, TableState.RUNNING)))
+    .where((col(GameTable.state) == TableState.RUNNING) | (col(GameTable.created_at) < SINCE))
+    .order_by(col(GameTable.id))
+    .limit(MOST_WATCHED)
+    .execution_options(populate_existing=True)
+)
+THERE = (
+    columns(col(GameTable.id))
+    .where(col(GameTable.state) == TableState.RUNNING, col(GameTable.watched_at) >= SINCE)
+    .order_by(col(GameTable.id))
+    .with_for_update(skip_locked=True)
+)
+REPORT = (
+    update(GameTable)
+    .where(col(GameTable.id).in_(THERE))
+    .values(watched_at=bindparam("at", type_=UtcDateTime))
+    .execution_options(synchronize_session=False)
+)
+ALL_SEATS = (
+    select(TableSeat)
+    .where(col(TableSeat.table_id).in_(bindparam("ids", expanding=True)))
+    .order_by(col(TableSeat.table_id), col(TableSeat.seat))
+    .execution_options(populate_existing=True)
+)
+
+
+def _end_turns(session: Session, table: AtTable, late: list[TableSeat]) -> None:
+    match = so_far(table)
+    if match is not None:
+        for seat in late:
+            until = deadline(session, table.row, seat)
+            absent = seat.delivered_at is None or (until is not None and until < seat.delivered_at)
+            limit_ns = match.asked()[seat.seat].limit_ns or 0
+            put(seat, Reply(None, 0, Fault.EXITED) if absent else Reply(None, limit_ns, Fault.TIMEOUT))
+        go_on(session, table)
+
+
+def record(session: Session, table_id: int) -> Transcript | None:
+    """Return the record of a match without programs that is over and has none yet."""
+    table = at_table(session, table_id)
+    match = so_far(table) if table.row.state is TableState.RUNNING and table.row.worker is None else None
+    if match is None or match.result is None:
+        return None
+    row, game = table.row, rules(table.row.game, table.row.variant)
+    head = (game.name, game.rules_version, row.seats, row.seed, match.exchanges, match.result)
+    return Transcript(*head, about(session, table, {}), variant=variant_of(game))
+
+
+def about(session: Session, table: AtTable, programs: Mapping[int, ProgramRef]) -> dict[str, object]:
+    """Return the labels of the match's record."""
+    owners = {seat.user_id for seat in table.seats.values() if seat.user_id is not None}
+    names = dict(session.execute(columns(col(User.id), col(User.name)).where(col(User.id).in_(owners))).all())
+    labels = {version_id: program.label for version_id, program in programs.items()}
+    players = [labels[s.version_id] if s.version_id else s.name or names[s.user_id] for s in table.seats.values()]
+    persons = [("person", seat.seat) for seat in table.seats.values() if seat.kind is SeatKind.PERSON]
+    return {"exhibition": table.row.id, "players": players, **dict(persons), **stamps(table)}
+
+
+def stamps(table: AtTable) -> dict[str, object]:
+    """Return the stamps of agents' answers for the match's record: by seat, the turn, its step, and when it was ready,
+    delivered, received and recorded, in milliseconds.
+    """
+    turns = {str(seat.seat): seat.turns for seat in table.seats.values() if seat.kind is SeatKind.AGENT}
+    return {"turns": turns} if turns else {}
+
+
+WITH_PERSON = select(TableSeat.seat).where(
+    col(TableSeat.table_id) == bindparam("id"), col(TableSeat.kind) == SeatKind.PERSON
+)
+
+
+def finish(session: Session, table_id: int, attempt: int, result: Result, transcript_sha256: str) -> bool:
+    """Store the result of a match that is over, of that attempt. Return False if it is too late; nothing was changed
+    then.
+    """
+    lock_places(session)
+    row = session.get_one(GameTable, table_id)
+    at, person = now(session), session.exec(WITH_PERSON, params={"id": table_id}).first()
+    ended = move(
+        session,
+        GameTable,
+        table_id,
+        TableState.RUNNING,
+        TableState.DONE,
+        where={"attempt": attempt},
+        lease_until=None,
+        ranks=list(result.ranks),
+        points=None if result.points is None else [str(value) for value in result.points],
+        transcript_sha256=transcript_sha256,
+        finished_at=at,
+        advise_at=at if row.game in ADVISERS and person is not None else None,
+        open_place=None,
+        waits_since_at=None,
+    )
+    if ended:
+        for seat, fault in result.faults.items():
+            set_values(session, TableSeat, where={"table_id": table_id, "seat": seat}, fault=fault)
+        free_seats(session, table_id)
+    return ended

@@ -1,0 +1,225 @@
+"""Agents over HTTP: from the table to the transcript, and what is refused on the way."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from sqlmodel import Session, select
+from starlette.requests import Request
+
+from deadheat.api import deps, watching
+from deadheat.api.edge.rates import Streams
+from deadheat.api.routes import tables as routes
+from deadheat.engine.core import MAX_LINE_BYTES
+from deadheat.engine.transcript import decode
+from deadheat.league.errors import BlobsAway
+from deadheat.league.service.tables import turns
+from deadheat.league.states import TableState
+from deadheat.league.tables import TableSeat
+from tests.api.browser import Browser
+from tests.api.site import Site
+
+TWO = {"game": "yacht-auction", "name": "one", "model": "by hand", "seats": ["me", "open"]}
+
+
+@pytest.fixture(autouse=True)
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routes, "WAIT_SECONDS", 0.0)
+
+
+def pair(site: Site) -> tuple[dict[str, str], dict[str, str], str]:
+    """Begin a match of two agents; return both tokens and the table's address."""
+    ada, bob = site.author("ada"), site.author("bob")
+    made = site.client.post("/v1/tables", json=TWO, headers=ada)
+    path = made.headers["location"]
+    assert site.ok(201, made)["state"] == "open"
+    (listed,) = site.ok(200, site.client.get("/v1/tables"))["items"]
+    assert [player["name"] for player in listed["players"]] == ["one", ""]
+    taken = site.client.post(f"{path}/seat", json={"name": "two"}, headers=bob)
+    assert site.ok(200, taken)["state"] == "running"
+    return ada, bob, path
+
+
+def fetch(site: Site, token: dict[str, str], path: str, after: int = 0) -> Any:
+    return site.ok(200, site.client.get(f"{path}/next", params={"after": after}, headers=token))
+
+
+def post(site: Site, token: dict[str, str], path: str, turn: int, line: str) -> Any:
+    return site.client.post(f"{path}/turns/{turn}", json={"line": line}, headers=token)
+
+
+def test_two_agents_play_and_everybody_can_verify_it(site: Site) -> None:
+    ada, bob, path = pair(site)
+    number = path.rpartition("/")[2]
+    turn = fetch(site, ada, path)
+    assert turn["prompt"] == turn["lines"][-1] and turn["deadline_at"] is not None
+    assert fetch(site, bob, path)["seat"] == 1
+    site.ok(200, post(site, ada, path, 1, "BID A 5"))
+    assert fetch(site, ada, path, 1)["prompt"] is None
+    assert site.ok(200, site.client.get(path))["state"] == "running"
+    left = site.ok(200, site.client.post(f"{path}/resign", headers=bob))
+    assert (left["state"], left["ranks"]) == ("done", [1, 2])
+    assert fetch(site, bob, path, 1)["fault"] == "exited"
+    assert site.ok(200, site.client.get(f"/v1/exhibitions/{number}/verification"))["verified"]
+    record = decode(site.client.get(f"/v1/exhibitions/{number}/transcript").content)
+    assert record.about["players"] == ["one", "two"] and "0" in record.about["turns"]  # type: ignore[operator]
+    page = Browser(site).get(f"/play/{number}").text
+    assert "one (agent of ada), two (agent of bob)" in page and "Verify" in page and "against" not in page
+
+
+def test_the_same_request_twice_is_answered_alike(site: Site) -> None:
+    ada, bob, path = pair(site)
+    first, again = (site.ok(200, post(site, ada, path, 1, "BID A 5")) for _ in range(2))
+    assert first["recorded_at"][:19] == again["recorded_at"][:19]
+    assert "made already" in site.problem(409, post(site, ada, path, 1, "BID A 6"))["detail"]
+    site.problem(409, post(site, bob, path, 2, "BID A 6"))
+    for _ in range(2):
+        assert site.ok(200, site.client.post(f"{path}/seat", json={"name": "two"}, headers=bob))["id"]
+        assert fetch(site, bob, path)["turn"] == 1
+    for _ in range(2):
+        site.ok(200, site.client.post(f"{path}/resign", headers=bob))
+
+
+@pytest.mark.parametrize("waits_for", [(deps, "look_up"), (turns, "at_table")], ids=["a thread", "the table's lock"])
+def test_an_answer_counts_from_when_it_was_received_however_long_it_waited(
+    site: Site, monkeypatch, waits_for: tuple[object, str]
+) -> None:
+    ada, _, path = pair(site)
+    deadline_at = fetch(site, ada, path)["deadline_at"]
+    for _ in range(6):
+        site.world.clock.turn(5)
+        site.world.write(turns.watch)
+    module, name = waits_for
+    wait = getattr(module, name)
+
+    def waited(*given: object, **chosen: object) -> object:
+        site.world.clock.turn(2.5)
+        return wait(*given, **chosen)
+
+    clock = SimpleNamespace(monotonic=lambda: site.world.clock.now.timestamp())  # noqa: PLW0108 it moves
+    monkeypatch.setattr(deps, "time", clock)
+    monkeypatch.setattr(module, name, waited)
+    receipt = site.ok(200, post(site, ada, path, 1, "BID A 5"))
+    assert receipt["received_at"] < deadline_at < receipt["recorded_at"]
+
+
+def test_what_the_rules_refuse_is_told_and_may_be_mended(site: Site) -> None:
+    ada, _, path = pair(site)
+    assert "not possible" in site.problem(422, post(site, ada, path, 1, "BID Z 5"))["detail"]
+    site.ok(200, post(site, ada, path, 1, "BID A 5"))
+
+
+@pytest.mark.parametrize(
+    "line", ["x" * (MAX_LINE_BYTES + 1), "BID A 1\nBID A 2", "\0", "\x1b[2J", "\N{SNOWMAN}" * 9000]
+)
+def test_hostile_lines_are_refused_and_change_nothing(site: Site, line: str) -> None:
+    ada, _, path = pair(site)
+    site.problem(422, post(site, ada, path, 1, line))
+    site.ok(200, post(site, ada, path, 1, "BID A 5"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"seats": seats} for seats in (["me"], ["me"] * 17, ["you", "open"], ["me", 99], ["open", "open"])),
+        *({"game": "chess"}, {"name": "a\nb"}, {"name": ""}, {"model": "x" * 65}),
+    ],
+)
+def test_a_table_that_cannot_be_is_refused(site: Site, change: dict[str, object]) -> None:
+    answer = site.client.post("/v1/tables", json=TWO | change, headers=site.author("ada"))
+    assert answer.status_code in (404, 422), answer.text
+
+
+def test_strangers_neither_read_nor_answer(site: Site) -> None:
+    _, _, path = pair(site)
+    eve = site.author("eve")
+    site.problem(404, site.client.get(f"{path}/next", headers=eve))
+    site.problem(404, post(site, eve, path, 1, "BID A 5"))
+    site.problem(404, site.client.post(f"{path}/resign", headers=eve))
+    site.problem(409, site.client.post(f"{path}/seat", json={"name": "three"}, headers=eve))
+    site.problem(401, site.client.get(f"{path}/next"))
+
+
+def test_who_waits_holds_no_thread_and_is_told_as_soon_as_there_is_news(site: Site, monkeypatch) -> None:
+    ada, bob, path = pair(site)
+    site.ok(200, post(site, ada, path, 1, "BID A 5"))
+    monkeypatch.setattr(routes, "WAIT_SECONDS", 60.0)
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        await asyncio.to_thread(post, site, bob, path, 1, "BID A 6")
+
+    monkeypatch.setattr(routes, "asyncio", SimpleNamespace(sleep=sleep))
+    assert fetch(site, ada, path, 1)["turn"] == 2 and len(slept) == 1
+    site.app.state.tables.agents = Streams(0, 5)
+    assert site.client.get(f"{path}/next", headers=ada).status_code == 429
+
+
+def test_a_question_is_not_delivered_to_who_has_gone(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    ada, _, path = pair(site)
+
+    async def has_gone(_: Request) -> bool:
+        return True
+
+    with monkeypatch.context() as gone:
+        gone.setattr(Request, "is_disconnected", has_gone)
+        site.client.get(f"{path}/next", headers=ada)
+    assert {seat.delivered_at for seat in site.world.rows(select(TableSeat))} == {None}
+    fetch(site, ada, path)
+    assert len({seat.delivered_at for seat in site.world.rows(select(TableSeat))}) == 2
+
+
+def test_only_ones_own_result_is_listed_among_ones_matches(site: Site) -> None:
+    ada, bob, path = pair(site)
+    post(site, bob, path, 1, "BID A 5")
+    site.ok(200, site.client.post(f"{path}/resign", headers=ada))
+    assert site.ok(200, site.client.get(path))["ranks"] == [2, 1]
+    for name in ("ada", "bob"):
+        page = Browser(site).sign_in(name).get("/play").text
+        assert path.removeprefix("/v1/tables") not in page and "Your matches" not in page
+
+
+def test_a_store_that_is_away_loses_no_result(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, bob, path = pair(site)
+    ada_answers = site.client.post(f"{path}/turns/1", json={"line": "BID A 5"}, headers=site.sign_in("ada"))
+    site.ok(200, ada_answers)
+    with monkeypatch.context() as away:
+        away.setattr(site.blobs, "put", lambda _: (_ for _ in ()).throw(BlobsAway("no room")))
+        assert site.ok(200, site.client.post(f"{path}/resign", headers=bob))["state"] == "running"
+        watching.watch_once(site.app.state.services)
+    watching.watch_once(site.app.state.services)
+    assert site.ok(200, site.client.get(path))["state"] == TableState.DONE
+
+
+def test_a_table_that_fails_stops_no_other_tables_clock(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = []
+    for names in (("ada", "bob"), ("eve", "joe")):
+        body = site.ok(201, site.client.post("/v1/tables", json=TWO, headers=site.author(names[0])))
+        path = f"/v1/tables/{body['id']}"
+        site.ok(200, site.client.post(f"{path}/seat", json={"name": "two"}, headers=site.author(names[1])))
+        paths.append(path)
+    site.world.clock.turn(100)
+    watching.watch_once(site.app.state.services)
+    really = turns.attend
+
+    def attend(session: Session, table_id: int) -> bool:
+        if paths[0].endswith(f"/{table_id}"):
+            raise ValueError("no such rule")
+        return really(session, table_id)
+
+    monkeypatch.setattr(watching, "attend", attend)
+    for _ in range(60):
+        site.world.clock.turn(2)
+        watching.report_once(site.app.state.services)
+        watching.watch_once(site.app.state.services)
+    assert [site.ok(200, site.client.get(path))["state"] for path in paths] == ["running", "done"]
+
+
+def test_an_agent_asks_for_a_bot_and_a_worker_is_told(site: Site) -> None:
+    _, bot_id = site.world.playing_bot("greedy")
+    body = TWO | {"seats": ["me", bot_id]}
+    made = site.ok(201, site.client.post("/v1/tables", json=body, headers=site.author("ada")))
+    assert made["state"] == "queued" and site.queue.exhibitions == [made["id"]]
+    assert [player["kind"] for player in made["players"]] == ["agent", "program"]

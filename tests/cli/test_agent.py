@@ -1,0 +1,93 @@
+"""Programs at home that play at a league's tables, over a real connection."""
+
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+import deadheat
+from deadheat.cli.server import agent as at_home
+from deadheat.cli.server.agent import Agent, persist
+from deadheat.cli.server.api_client import Client
+from deadheat.cli.server.wire import Refused
+from deadheat.engine.games import GAMES
+from deadheat.engine.replay import replay
+from deadheat.engine.transcript import decode
+from deadheat.league.records.tables import TableTurn
+from tests.api.site import Site, token_in
+from tests.cli.command import GAME, RANDOM, invoke
+from tests.cli.command import deadheat as run
+
+
+@pytest.fixture
+def league(site: Site, server: str) -> Iterator[tuple[Client, Client]]:
+    tokens = [token_in(site.author(name)) for name in ("ada", "bob")]
+    with Client(server, tokens[0]) as ada, Client(server, tokens[1]) as bob:
+        yield ada, bob
+
+
+def test_two_programs_play_a_whole_match_and_its_transcript_verifies(
+    site: Site, server: str, league: tuple[Client, Client]
+) -> None:
+    ada, bob = (token_in(site.sign_in(name)) for name in ("ada", "bob"))
+    said: dict[str, str] = {}
+
+    def play(who: str, token: str) -> None:
+        words = ("agent", "--game", GAME, "--name", who, "--server", server, "--token", token)
+        done = run(*words, "--", sys.executable, RANDOM)
+        said[who] = done.stdout + done.stderr
+        assert done.returncode == 0, said[who]
+
+    first = threading.Thread(target=play, args=("one", ada))
+    first.start()
+    while not league[1].open_tables():
+        first.join(0.05)
+        assert first.is_alive(), said
+    play("two", bob)
+    first.join(60)
+    assert "is over: place" in said["one"] and "is over: place" in said["two"]
+    record = decode(site.client.get("/v1/exhibitions/1/transcript").content)
+    assert replay(GAMES[GAME], record) == record and record.result.faults == {}
+    assert record.about["players"] == ["one", "two"]
+
+
+def test_an_agent_is_a_function_and_mends_what_the_rules_refuse(league: tuple[Client, Client]) -> None:
+    ada, bob = (Agent(client, name) for client, name in zip(league, ("one", "two"), strict=True))
+    table_id = ada.sit(GAME, ["me", "open"])
+    bob.join(table_id)
+    bob.resign(table_id)
+    asked: list[str | None] = []
+
+    def decide(turn: TableTurn) -> str:
+        asked.append(turn.prompt)
+        return "nonsense"
+
+    end = ada.play(table_id, decide)
+    assert (end.state, end.fault, len(asked)) == ("done", "malformed", 1)
+
+
+def test_a_server_that_does_not_answer_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(at_home, "AGAIN_SECONDS", 0.0)
+    tries: list[int] = []
+
+    def ask() -> str:
+        tries.append(0)
+        if len(tries) < 3:
+            raise Refused(0, "no-answer", "nobody is there")
+        return "answered"
+
+    assert persist(ask) == "answered" and len(tries) == 3
+
+
+def test_a_program_that_ends_resigns(server: str, league: tuple[Client, Client], site: Site) -> None:
+    token = token_in(site.sign_in("ada"))
+    table = league[1].make_table({"game": GAME, "name": "two", "seats": ["me", "open"]})
+    words = ("agent", "--table", str(table.id), "--server", server, "--token", token)
+    done = invoke(*words, "--", sys.executable, "-c", "pass")
+    assert done.returncode == 1 and "resigned" in done.stderr
+
+
+def test_what_does_not_make_sense_is_said(server: str) -> None:
+    assert "either --game or --table" in invoke("agent", "--server", server, "--token", "x", "--", "true").stderr
+    assert deadheat.Agent is Agent
