@@ -15,7 +15,7 @@ from datetime import timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Select, and_, bindparam, func
+from sqlalchemy import Select, and_, bindparam, func, update
 from sqlalchemy import select as columns
 from sqlmodel import Session, col
 
@@ -23,7 +23,6 @@ from deadheat.league.causes import Cause
 from deadheat.league.database import now, settings_of
 from deadheat.league.jobs import Failure
 from deadheat.league.service.ground.life import Life
-from deadheat.league.service.ground.steps import set_values
 from deadheat.league.service.jobs.builds import BUILDS, give_back_build
 from deadheat.league.service.series.carrying_out import SERIES, give_back_series
 from deadheat.league.service.series.games import HOLDING_SEASONS
@@ -62,9 +61,7 @@ def sweep(session: Session, silent: Silent | None = None) -> dict[Life, list[int
         give_up_waiting(session)
     noted: Silent = [] if silent is None else silent
     if idle:
-        new = {"state": SERIES.waiting, "attempt": 0}  # those tried before may be waiting for the end of a pause
-        untaken = (col(Series.nudge_at) <= untaken_at, col(Series.season_id).not_in(HOLDING_SEASONS))
-        lost[SERIES][0] |= set_values(session, Series, *untaken, where=new, nudge_at=at) > 0
+        lost[SERIES][0] |= session.connection().execute(UNTAKEN, {"untaken_at": untaken_at, "at": at}).rowcount > 0
     enqueued: dict[Life, list[int]] = {}
     for life, give_back in KINDS.items():
         is_due, has_expired = lost[life]
@@ -75,6 +72,15 @@ def sweep(session: Session, silent: Silent | None = None) -> dict[Life, list[int
                 noted.append((life, (worker or "").rpartition(":")[0]))
         enqueued[life] = life.due(session) if is_due or has_expired else []
     return enqueued
+
+
+UNTAKEN = (
+    update(Series)
+    .where(col(Series.state) == SERIES.waiting, col(Series.season_id).not_in(HOLDING_SEASONS))
+    .where(col(Series.attempt) == 0)  # those tried before may be waiting for the end of a pause
+    .where(col(Series.nudge_at) <= bindparam("untaken_at", type_=UtcDateTime))
+    .values(nudge_at=bindparam("at", type_=UtcDateTime))
+)
 
 
 @cache
