@@ -6,6 +6,7 @@ If no process reports, the site was away, and nobody's time runs (`league.servic
 
 import asyncio
 import logging
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -17,6 +18,10 @@ from deadheat.league.errors import BlobsAway
 from deadheat.league.service.tables.turns import WATCH_SECONDS, attend, finish, record, report, watch
 
 log = logging.getLogger(__name__)
+
+leaving = threading.Event()
+"""Set as soon as this process has been told to end: it serves what it has begun, but accepts nobody, so it no longer
+reports that the site is there."""
 
 
 async def watch_tables(shared: Services) -> None:
@@ -32,8 +37,9 @@ async def _again_and_again(look: Callable[[Services], None], shared: Services) -
 
 def report_once(shared: Services) -> None:
     """Report that this process is there."""
-    with logged("the tables could not be told that the site is there"):
-        shared.change(report)
+    if not leaving.is_set():
+        with logged("the tables could not be told that the site is there"):
+            shared.change(report)
 
 
 def watch_once(shared: Services) -> None:

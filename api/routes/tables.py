@@ -105,13 +105,14 @@ async def next_turn(
 ) -> TableTurn:
     """Wait for your agent's next question, at most 25 seconds. Your time begins when you get it."""
     tables: Tables = request.app.state.tables
-    tables.agents.check(request)
-    with tables.agents.taken(request):
-        ends = time.monotonic() + WAIT_SECONDS
-        while not await run_in_threadpool(shared.read, viewing.is_news, asker, table_id, after):
-            if time.monotonic() > ends or await request.is_disconnected():
-                break
-            await asyncio.sleep(LOOK_SECONDS)
+    if not await run_in_threadpool(shared.read, viewing.is_news, asker, table_id):
+        tables.agents.check(request)  # only who must wait needs room
+        with tables.agents.taken(request):
+            ends = time.monotonic() + WAIT_SECONDS
+            while time.monotonic() < ends and not await request.is_disconnected():
+                await asyncio.sleep(LOOK_SECONDS)
+                if await run_in_threadpool(shared.read, viewing.is_news, asker, table_id):
+                    break
     if await request.is_disconnected():  # nobody reads the answer, so nothing is delivered
         raise HTTPException(408)
     return await run_in_threadpool(shared.change, viewing.next_turn, asker, table_id, after)
@@ -153,4 +154,8 @@ def _begun(shared: Services, table_id: int) -> TableView:
 
 
 def _told(info: viewing.TableInfo) -> TableView:
-    return from_row(TableView, info, players=tuple(from_row(SeatAtTable, player) for player in info.players))
+    """Describe a table to everybody. Who resigned is told when it is over: in a step that asks several, the others
+    would know that they answer alone.
+    """
+    hidden = {"resigned": False} if info.state in NOT_OVER else {}
+    return from_row(TableView, info, players=tuple(from_row(SeatAtTable, each, **hidden) for each in info.players))

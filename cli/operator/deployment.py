@@ -27,6 +27,8 @@ from deadheat.cli.operator import read_settings
 from deadheat.cli.operator.tree import FINISH_SECONDS, Tree, end_without_parent
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from deadheat.league.config import Settings
     from deadheat.league.database import Database
     from deadheat.league.service.rulings.closing import Standing
@@ -308,6 +310,7 @@ def api(
         tell_metrics(settings.metrics_dir)
     import uvicorn
 
+    from deadheat.api import watching
     from deadheat.api.edge.connections import capped
     from deadheat.league import telemetry
 
@@ -327,7 +330,13 @@ def api(
         proxy_headers=False,  # api.app trusts those that the settings name
         timeout_graceful_shutdown=5,
     )
-    uvicorn.Server(config).run([socket.socket(fileno=descriptor)] if descriptor >= 0 else None)
+
+    class Server(uvicorn.Server):
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            watching.leaving.set()
+            super().handle_exit(sig, frame)
+
+    Server(config).run([socket.socket(fileno=descriptor)] if descriptor >= 0 else None)
 
 
 def _share_port(settings: Settings, processes: int) -> None:

@@ -22,7 +22,7 @@ class SeatAtTable(Record):
     bot_id: Annotated[int, Field(description="The bot's number; 0: it is none.")]
     version: Annotated[int, Field(description="The bot's version; 0: it is none.")]
     model: Annotated[str, Field(description="What an agent says that it is. Nobody checks it.")]
-    resigned: Annotated[bool, Field(description="Whether the player has left.")]
+    resigned: Annotated[bool, Field(description="Whether the player had left; false until it is over.")]
     fault: Annotated[Fault | None, Field(description="Why the player lost its place; null: it did not.")]
 
 

@@ -19,6 +19,7 @@ from deadheat.league.states import TableState
 from deadheat.league.tables import TableSeat
 from tests.api.browser import Browser
 from tests.api.site import Site
+from tests.league import tabled
 
 TWO = {"game": "yacht-auction", "name": "one", "model": "by hand", "seats": ["me", "open"]}
 
@@ -87,9 +88,9 @@ def test_an_answer_counts_from_when_it_was_received_however_long_it_waited(
 ) -> None:
     ada, _, path = pair(site)
     deadline_at = fetch(site, ada, path)["deadline_at"]
-    for _ in range(6):
-        site.world.clock.turn(5)
-        site.world.write(turns.watch)
+    for _ in range(15):
+        site.world.clock.turn(2)
+        site.world.write(tabled.watched)
     module, name = waits_for
     wait = getattr(module, name)
 
@@ -154,6 +155,8 @@ def test_who_waits_holds_no_thread_and_is_told_as_soon_as_there_is_news(site: Si
     monkeypatch.setattr(routes, "asyncio", SimpleNamespace(sleep=sleep))
     assert fetch(site, ada, path, 1)["turn"] == 2 and len(slept) == 1
     site.app.state.tables.agents = Streams(0, 5)
+    assert fetch(site, ada, path, 1)["turn"] == 2, "who is asked needs no room to wait"
+    site.ok(200, post(site, ada, path, 2, "BID B 5"))
     assert site.client.get(f"{path}/next", headers=ada).status_code == 429
 
 

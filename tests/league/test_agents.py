@@ -71,12 +71,12 @@ def test_a_match_begins_when_all_seats_are_taken_and_nobody_sees_an_answer_befor
     world: World,
 ) -> None:
     ada, bob, table_id = pair(world)
-    assert world.read(viewing.is_news, ada, table_id, 0)
+    assert world.read(viewing.is_news, ada, table_id)
     mine = fetch(world, ada, table_id)
     assert (mine.state, mine.turn, mine.seat) == (TableState.RUNNING, 1, 0)
     assert mine.prompt is not None and mine.lines[-1] == mine.prompt and "READY" in lines(mine)
     answer(world, ada, table_id, 1, HIGH)
-    assert fetch(world, ada, table_id, 1).prompt is None and not world.read(viewing.is_news, ada, table_id, 1)
+    assert fetch(world, ada, table_id, 1).prompt is None and not world.read(viewing.is_news, ada, table_id)
     theirs = fetch(world, bob, table_id)
     assert HIGH not in theirs.lines and theirs.prompt is not None and not any("BID" in line for line in theirs.lines)
     answer(world, bob, table_id, 1, LOW)

@@ -164,7 +164,7 @@ def test_a_match_of_other_rules_does_not_stay_for_ever(world: World, leave: bool
     if leave:
         for person in (ada, bob):
             world.write(turns.resign, person, table_id, SeatKind.AGENT)
-    assert watched(world, PACE + 30) == []
+    assert watched(world, PACE + 45) == []
     row = world.row(GameTable, table_id)
     assert (row.state, row.ranks, row.cause) == (TableState.ABANDONED, None, Cause.UNKNOWN)
 

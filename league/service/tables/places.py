@@ -84,7 +84,7 @@ def let_next_in(session: Session) -> None:
     chosen = may_begin(session, left)
     for row_id in chosen:
         set_values(session, GameTable, where={"id": row_id, "state": TableState.QUEUED}, nudge_at=at)
-    for row_id in chosen[left - 1 :]:
+    for row_id in chosen[-1:]:
         set_values(session, GameTable, where={"id": row_id, "state": TableState.QUEUED}, queued_at=at)
 
 

@@ -45,7 +45,7 @@ WATCH_SECONDS = 2.0
 AWAY = timedelta(seconds=3)
 """The longest silence of the whole site that is not taken off everybody's time."""
 
-GRACE = timedelta(seconds=5)
+GRACE = timedelta(seconds=15)
 """How long after its deadline a turn is ended: an answer that was received in time may still be on its way to us."""
 
 UNTIL_DELIVERED = timedelta(seconds=15)
@@ -223,6 +223,13 @@ def allow_for_absence(table: AtTable, at: datetime) -> None:
     row.watched_at = at
 
 
+def site_is_there(table: AtTable, at: datetime) -> None:
+    """Note that the site serves this table now, because `report` leaves out locked rows. The table is locked."""
+    allow_for_absence(table, at)
+    if table.row.watched_at is not None:
+        table.row.watched_at = max(table.row.watched_at, at)
+
+
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """An answer that counts, or that the rules have `refused`, for this reason; the seat may then try again. The
@@ -268,7 +275,7 @@ def answer(
         raise WrongState("stale", _("It is too late for this move: the match has moved on, or is over."))
     if seat.reply is not None:
         raise WrongState("answered", _("This move has been made already."))
-    allow_for_absence(table, at)
+    site_is_there(table, at)
     if is_late(session, row, seat, received_at):
         raise WrongState("late", _("It is too late for this move: the match has moved on, or is over."))
     if "\n" in line or len(line.encode("utf-8", "replace")) > MAX_LINE_BYTES:
@@ -372,7 +379,7 @@ def attend(session: Session, table_id: int) -> bool:
         abandon(session, table_id, TableState.OPEN, Cause.LEFT)
     if row.state is not TableState.RUNNING:
         return False
-    allow_for_absence(table, at)
+    site_is_there(table, at)
     late = [seat for seat in _waited_for(table.seats.values()) if is_late(session, row, seat, at - GRACE)]
     is_over = row.worker is None and not _waited_for(table.seats.values())
     if row.worker is None and (late or is_over) and not _replays(row):
@@ -399,6 +406,7 @@ def _waited_for(seats: Iterable[TableSeat]) -> list[TableSeat]:
     return [seat for seat in seats if seat.ready_at is not None and seat.reply is None and not seat.resigned]
 
 
+AT: Any = bindparam("at", type_=UtcDateTime)
 SINCE: Any = bindparam("since", type_=UtcDateTime)
 WATCHED = (
     select(GameTable)
@@ -410,14 +418,15 @@ WATCHED = (
 )
 THERE = (
     columns(col(GameTable.id))
-    .where(col(GameTable.state) == TableState.RUNNING, col(GameTable.watched_at) >= SINCE)
+    .where(col(GameTable.state) == TableState.RUNNING)
+    .where(col(GameTable.watched_at).between(SINCE, AT))  # two processes may report in either order
     .order_by(col(GameTable.id))
     .with_for_update(skip_locked=True)
 )
 REPORT = (
     update(GameTable)
     .where(col(GameTable.id).in_(THERE))
-    .values(watched_at=bindparam("at", type_=UtcDateTime))
+    .values(watched_at=AT)
     .execution_options(synchronize_session=False)
 )
 ALL_SEATS = (

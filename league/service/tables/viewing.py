@@ -20,7 +20,7 @@ from deadheat.league.records.tables import TableTurn
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.tables.advising import MOST_TRIES
 from deadheat.league.service.tables.places import NEW, places_left
-from deadheat.league.service.tables.turns import AtTable, at_table, deadline, own_seat, so_far
+from deadheat.league.service.tables.turns import AtTable, at_table, deadline, own_seat, site_is_there, so_far
 from deadheat.league.states import NOT_OVER, SeatKind, TableState
 from deadheat.league.tables import Bot, BotVersion, GameTable, TableSeat, User
 
@@ -153,11 +153,15 @@ def next_turn(session: Session, person: Person, table_id: int, after: int) -> Ta
     """Return what the person's agent has to answer, and begin its clock. `lines` are those after turn `after`; 0: all.
     Raises NotFound.
     """
-    table = at_table(session, table_id, locked=True)
-    row, seat = table.row, own_seat(table, person, SeatKind.AGENT)
-    is_asked = waits_for(table, seat)
-    if is_asked and seat.delivered_at is None:
-        seat.delivered_at = now(session)
+    table = at_table(session, table_id)
+    seat = own_seat(table, person, SeatKind.AGENT)
+    if waits_for(table, seat) and seat.delivered_at is None:
+        table = at_table(session, table_id, locked=True)
+        seat, at = own_seat(table, person, SeatKind.AGENT), now(session)
+        if waits_for(table, seat) and seat.delivered_at is None:
+            site_is_there(table, at)
+            seat.delivered_at = at
+    row, is_asked = table.row, waits_for(table, seat)
     match = so_far(table)
     since = next((step + 1 for turn, step, *_ in seat.turns if turn == after), 0)
     exchanges = () if match is None else match.exchanges[since:]
@@ -181,11 +185,11 @@ def waits_for(table: AtTable, seat: TableSeat) -> bool:
     return is_asked and seat.reply is None and not seat.resigned
 
 
-def is_news(session: Session, person: Person, table_id: int, after: int) -> bool:
-    """Say whether the person's agent has to answer a turn after that one, or the match is over. Raises NotFound."""
+def is_news(session: Session, person: Person, table_id: int) -> bool:
+    """Say whether the person's agent has to answer, or the match is over. Raises NotFound."""
     table = at_table(session, table_id)
     seat = own_seat(table, person, SeatKind.AGENT)
-    return table.row.state not in NOT_OVER or (waits_for(table, seat) and table.row.turn > after)
+    return table.row.state not in NOT_OVER or waits_for(table, seat)
 
 
 def open_tables(session: Session, limit: int) -> list[TableInfo]:
