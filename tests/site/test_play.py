@@ -34,7 +34,7 @@ from tests.lanes import Lane, scaled
 from tests.site.conftest import PHONE, League, Open, barriers, keeps_out, overflows
 from tests.workers.conftest import packed
 
-PATIENCE_MS = 60_000
+PATIENCE_MS = 180_000
 """The wait for a bot's answer, which takes a moment on an idle machine."""
 
 
