@@ -16,6 +16,7 @@ from sqlmodel import select
 from deadheat.cli.operator import deployment
 from deadheat.league.blobs import Blobs
 from deadheat.league.database import Database
+from deadheat.league.service.rulings.closing import Standing
 from deadheat.league.storage.backup import BadBackup, back_up, backups, file_sha256, must_be_signed, read_backup
 from deadheat.league.storage.schema import FIRST_RELEASE
 from deadheat.league.storage.tablecopy import sums
@@ -255,3 +256,31 @@ def test_the_same_key_signs_every_backup(world: World, tmp_path: Path) -> None:
         succeeded(invoke("backup", str(tmp_path / "backups")))
     found, _ = backups(tmp_path / "backups")
     assert [must_be_signed(world.settings, backup) for backup in found] == ["", ""]
+
+
+def test_a_token_of_another_league_is_replaced_and_one_that_opens_is_kept(world: World, tmp_path: Path) -> None:
+    """After a back-up is restored over a league, the organiser's token in the file may open nothing."""
+    file, backups = tmp_path / "data" / "organiser.token", str(tmp_path / "backups")
+
+    def started() -> str:
+        """Return the token after starting the server once."""
+        with closing(Database(world.settings)) as database:
+            assert deployment.keep_token(database, file) == ""
+            assert deployment.standing(database, file) is Standing.GOOD
+        assert file.stat().st_mode & 0o777 == 0o600
+        return file.read_text()
+
+    file.write_text("dh_of-another-league\n")
+    assert invoke("backup", backups).returncode == 0
+    made = started()
+    assert started() == made
+    told = invoke("restore", backups, "--force").stdout
+    assert f"There is no organiser's token of this league in {file}" in told, "it was made after the back-up"
+    assert started() != made
+    assert invoke("backup", backups).returncode == 0
+    assert f"The organiser's token in {file} is still good." in invoke("restore", backups, "--force").stdout
+
+
+def test_a_folder_without_a_backup_is_refused_in_a_sentence(world: World, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert_one_sentence(invoke("restore", str(tmp_path / "empty")), "There is no complete back-up", 1)

@@ -432,3 +432,11 @@ def test_before_a_season_opens_versions_are_chosen_freely(world: World) -> None:
     owner, bot_id = world.bot()
     world.version(owner, bot_id)
     assert [world.write(entries.enter, owner, season_id, bot_id, number).version for number in (2, 1, 2)] == [2, 1, 2]
+
+
+def test_a_thaw_takes_no_version_in_another_language(world: World) -> None:
+    season_id, owner, bot_id = frozen(world, languages=["python"])
+    world.version(owner, bot_id, language="python")
+    world.version(owner, bot_id, language="c")
+    world.set_state(season_id, SeasonState.OPEN)
+    assert world.plays(season_id, bot_id) == 2

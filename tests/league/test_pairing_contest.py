@@ -204,3 +204,7 @@ def test_stages_at_larger_tables_leave_enough_for_the_next() -> None:
     assert list(stage_faults(["swiss rounds=3 keep=3", "swiss rounds=5"], 4)) == [
         "number 1: “keep” must leave enough for a table of 4"
     ]
+
+
+def test_the_first_round_pairs_the_best_with_the_next_and_gives_the_weakest_the_bye() -> None:
+    assert draw([7, 5, 3, 9, 1], {1, 3, 5, 7, 9}, []) == ([(7, 5), (3, 9)], (1,))

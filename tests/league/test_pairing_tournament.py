@@ -322,3 +322,21 @@ def naive_knockout(seeded: list[int], strength: dict[int, float]) -> list[int]:
     champion = winner([seed if seed <= len(seeded) else None for seed in order], 0)
     assert champion is not None
     return sorted(seeded, key=lambda player: (-1 if player == champion else out[player], player))
+
+
+def test_a_stage_ends_at_once_if_the_two_at_the_cut_are_apart() -> None:
+    form = Form(ROUND_ROBIN, 19, 2, keep=10, further=50)
+    assert max(one.round for one in play(form, range(1, 21), better_halves)) == 19
+
+
+def better_halves(one: int, other: int) -> tuple[float, float]:
+    """Let the first ten beat all others, and be level among themselves, as the others are."""
+    if (one <= 10) == (other <= 10):
+        return 1.0, 1.0
+    return (2.0, 0.0) if one <= 10 else (0.0, 2.0)
+
+
+def test_without_a_third_place_the_better_seed_of_the_losers_is_third() -> None:
+    played = play(Form(KNOCKOUT, 2, 1, keep=1), [1, 2, 3, 4], lambda one, other: (0.0, 1.0))
+    ties = bracket([1, 2, 3, 4], played, 0, third_place=False)
+    assert [one.player for one in bracket_standings([1, 2, 3, 4], ties)] == [3, 4, 1, 2]

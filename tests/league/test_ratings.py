@@ -273,3 +273,24 @@ def test_names_change_nothing_but_the_names(lines: list[Line], other: list[str])
     there = elo(rate(log(lines), RatingConfig()))
     back = elo(rate(log(renamed), RatingConfig()))
     assert {other["abcdef".index(player)]: found for player, found in there.items()} == pytest.approx(back, abs=1e-9)
+
+
+def test_the_prior_keeps_a_perfect_score_finite() -> None:
+    first, second = rate(log(duels("a", "b", 20)), RatingConfig()).entries
+    assert 1500 < first.elo < 2500
+    assert first.elo - 1500 == pytest.approx(1500 - second.elo)
+
+
+def test_one_game_moves_a_known_player_less_than_an_unknown_one() -> None:
+    priors = {"known": Prior(mean_elo=1500, sd_elo=50), "new": Prior()}
+    found = elo(rate(log(duels("new", "known", 1)), RatingConfig(), priors))
+    assert found["new"] - 1500 > 10 * (1500 - found["known"]) > 0
+
+
+@examples(40)
+@given(LOGS)
+def test_voiding_a_game_and_restoring_it_is_the_identity(lines: list[Line]) -> None:
+    before = rate(log(lines), RatingConfig())
+    rate(log(lines[1:]), RatingConfig())
+    after = rate(log([*lines[1:], lines[0]]), RatingConfig())
+    assert (before.entries, before.log.sha256) == (after.entries, after.log.sha256)

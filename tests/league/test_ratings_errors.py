@@ -340,3 +340,7 @@ def test_versions_that_change_are_rated_better_in_a_chain() -> None:
         return float(np.sqrt(np.mean(((new - new.mean()) - (second - second.mean())) ** 2)))
 
     assert miss(rate(log(lines), RatingConfig(), chain)) < 0.8 * miss(rate(log(lines), RatingConfig()))
+
+
+def test_ratings_that_are_shown_equal_share_a_place() -> None:
+    assert places_of(np.array([1500.2, 1499.9, 1600, 1500.6, 1400]), np.eye(5), SHA).rank.tolist() == [3, 3, 1, 2, 5]

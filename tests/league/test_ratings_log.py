@@ -312,3 +312,15 @@ def test_where_no_seat_is_better_the_effect_is_within_its_error() -> None:
         (effect,) = rate(drawn_tables(chance, 12, 4, 30).log, RatingConfig()).seats()
         sure += [abs(elo) < 1.96 * error for elo, error in zip(effect.elo, effect.se_elo, strict=True)]
     assert 0.9 < np.mean(sure) < 0.99
+
+
+def test_nothing_is_lost_between_players_and_their_games() -> None:
+    made = log(duels("a", "b", 3, 2, 1))
+    assert told(made) == [(("a", "b"), (0, 0), None, 1), (("a", "b"), (0, 1), None, 3), (("a", "b"), (1, 0), None, 2)]
+
+
+@pytest.mark.parametrize("ranks", Ranks)
+def test_both_columns_agree_about_results_of_the_model(ranks: Ranks) -> None:
+    table = rate(drawn_tables(np.random.default_rng(8), 24, 6, 400).log, RatingConfig(ranks=ranks))
+    apart = [entry.elo - (entry.plackett_luce or 0) for entry in table.entries]
+    assert np.std(apart) < np.mean([entry.se for entry in table.entries])

@@ -4,7 +4,7 @@ import copy
 from typing import Any
 
 import pytest
-from sqlmodel import select
+from sqlmodel import col, select
 
 from deadheat.league import errors
 from deadheat.league.ratings import RatingConfig
@@ -12,7 +12,7 @@ from deadheat.league.service.rankings import standings as league_recount
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.seasons.seasons import edit_season
 from deadheat.league.states import FinalsLog
-from deadheat.league.tables import RatingSnapshot
+from deadheat.league.tables import Match, Participant, RatingSnapshot
 from deadheat.league.verification import comparison, fairness
 from tests.league.test_standings import play
 from tests.league.world import World
@@ -102,3 +102,19 @@ def test_a_season_without_a_ranking_has_nothing_to_compare(world: World) -> None
     assert (found.snapshot_id, found.same) == (None, True)
     with pytest.raises(errors.NotFound):
         recount(world, 99)
+
+
+def test_what_was_stored_comes_out_again(world: World, season_id: int) -> None:
+    found = recount(world, season_id)
+    assert (found.same, found.differences, found.refit_due, found.games) == (True, (), False, 12)
+
+
+def test_a_result_that_was_changed_is_found(world: World, season_id: int) -> None:
+    with world.db.transaction() as session:
+        match_id = session.exec(select(Match.id).limit(1)).one()
+        for seat in session.exec(select(Participant).where(col(Participant.match_id) == match_id)).all():
+            seat.rank = 3 - (seat.rank or 0)
+    found = recount(world, season_id)
+    assert not found.same
+    assert any(difference.startswith("log_sha256 is stored as") for difference in found.differences)
+    assert not found.refit_due

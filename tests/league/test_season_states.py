@@ -11,15 +11,18 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlmodel import Session, col, select
 
+from deadheat.engine.chance import commitment
 from deadheat.league import errors
 from deadheat.league.jobs import Host
 from deadheat.league.records.seasons import Season as SeasonInfo
 from deadheat.league.service.bots.bots import create_bot
+from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import audit_log
-from deadheat.league.service.jobs import sweep
+from deadheat.league.service.jobs import builds, sweep
 from deadheat.league.service.rankings import standings
 from deadheat.league.service.seasons import entries, seasons
 from deadheat.league.service.series import capacity, hosts
+from deadheat.league.service.views import matches as league_matches
 from deadheat.league.service.views.queues import queues
 from deadheat.league.states import Admission, FinalsFormat, JobState, MatchState, Ranks, SeasonState
 from deadheat.league.tables import Attempt, Match, RatingSnapshot, Series
@@ -385,3 +388,39 @@ def test_a_new_version_takes_over_once_it_is_ready(world: World) -> None:
     world.build(second)
     world.build(broken, "does not compile")
     assert world.plays(season_id, bot_id) == 3
+
+
+def test_seeds_are_secret_and_committed_to(world: World) -> None:
+    season_id = world.season()
+    series_id = world.tick()[0]
+    rows = world.rows(select(Match))
+    shown = world.read(league_matches.matches, season_id=season_id)
+    assert len({row.seed for row in rows}) == len(rows)
+    assert all(row.commitment == commitment(row.seed) for row in rows)
+    assert all(match.seed is None and match.commitment for match in shown)
+    job = world.claimed(series_id)
+    assert world.finish(job)
+    done = world.read(league_matches.matches, season_id=season_id, state=MatchState.DONE)
+    assert [match.seed for match in done[::-1]] == [match.seed.hex() for match in job.matches]
+
+
+def test_a_chosen_version_stays(world: World) -> None:
+    season_id = world.season(0)
+    owner, bot_id = world.bot()
+    world.write(entries.enter, owner, season_id, bot_id, 1)
+    world.version(owner, bot_id)
+    assert world.plays(season_id, bot_id) == 1
+    world.write(entries.enter, owner, season_id, bot_id)
+    assert world.plays(season_id, bot_id) == 2
+
+
+@pytest.mark.databases
+def test_a_version_that_becomes_ready_while_its_season_freezes_stays_out(world: World) -> None:
+    season_id = world.season(0)
+    owner, bot_id = world.entrant(season_id)
+    job = world.building(world.upload(owner, bot_id))
+    world.at_once(
+        lambda session: set_season_state(session, world.boss, season_id, S.FROZEN),
+        lambda session: builds.finish_build(session, job, builds.BuildOutcome("e" * 64, "", "log")),
+    )
+    assert world.plays(season_id, bot_id) == 1

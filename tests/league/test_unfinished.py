@@ -156,3 +156,16 @@ def test_a_season_that_has_not_begun_has_nothing_open(world: World) -> None:
     made = world.write(create_season, world.boss, game="yacht-auction", name="w", finals=FinalsFormat.SWISS)
     assert not world.write(states.unfinished, made.id).anything
     world.set_state(made.id, SeasonState.CLOSED)
+
+
+def test_a_season_past_its_close_is_not_thawed_before_the_date_has_moved(world: World) -> None:
+    season_id = season(world)
+    appeal(world, season_id)
+    world.clock.turn(2 * HOUR)
+    world.tick()
+    with pytest.raises(errors.BadSetting, match="closes_at: it has passed"):
+        world.set_state(season_id, SeasonState.OPEN)
+    world.write(edit_season, world.boss, season_id, closes_at=START + timedelta(hours=9))
+    world.set_state(season_id, SeasonState.OPEN)
+    world.tick()
+    assert world.row(Season, season_id).state is SeasonState.OPEN

@@ -9,7 +9,7 @@ from sqlalchemy.dialects import sqlite
 from sqlmodel import Session, col, select
 
 from deadheat.league import errors
-from deadheat.league.errors import AccountClosed, BadToken, NameTaken, NotAllowed, NotInvited, WrongState
+from deadheat.league.errors import AccountClosed, BadSetting, BadToken, NameTaken, NotAllowed, NotInvited, WrongState
 from deadheat.league.records.bots import Team
 from deadheat.league.service.bots.bots import active, bot_info, bots_of, build_log, create_bot, own_bot
 from deadheat.league.service.ground.audit import SYSTEM
@@ -20,6 +20,7 @@ from deadheat.league.service.rulings.closing import (
     ban,
     close_account,
     ended_accounts,
+    ensure_organiser,
     reopen,
     set_role,
 )
@@ -417,3 +418,33 @@ def test_two_teams_have_two_names(world: World) -> None:
     ada = world.author("ada")
     world.team(ada, name="Lovelace")
     refused(errors.NameTaken, world.team, ada, name="LOVELACE")
+
+
+def test_the_organiser_is_made_once_and_gets_a_fresh_token(world: World) -> None:
+    first = world.write(ensure_organiser, "chief")
+    assert whose(world, world.write(ensure_organiser, "chief")).role is Role.ORGANISER
+    refused(errors.BadToken, whose, world, first)
+    ada = world.author("ada")
+    assert whose(world, world.write(ensure_organiser, "ada")) == Person(ada.id, "ada", Role.ORGANISER)
+
+
+def test_an_organiser_chooses_the_rule_for_sign_ups(world: World) -> None:
+    def signs_up(name: str, code: str = "") -> None:
+        world.write(users.sign_up, name, PASSWORD, code)
+
+    def ruled(rule: NewcomerRule, code: str = "") -> None:
+        world.write(users.set_newcomer_rule, world.boss, rule, code)
+
+    signs_up("first")
+    ruled(NewcomerRule.CODE, "tea & scones")
+    for wrong in ("", "tea", "Tea & scones", "tea & sconés"):
+        assert "invitation code" in refused(NotInvited, signs_up, "second", wrong)
+    signs_up("second", "tea & scones")
+    ruled(NewcomerRule.CLOSED, "tea & scones")
+    assert "Sign-up is closed" in refused(NotInvited, signs_up, "third", "tea & scones")
+    ruled(NewcomerRule.OPEN)
+    signs_up("third")
+    refused(BadSetting, ruled, NewcomerRule.CODE)
+    with world.db.transaction() as session:
+        refused(NotAllowed, users.set_newcomer_rule, session, Person(2, "first", Role.AUTHOR), NewcomerRule.OPEN)
+        assert "scones" not in "".join(session.exec(select(AuditRecord.data)))

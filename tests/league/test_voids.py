@@ -5,19 +5,19 @@ from typing import Any
 import pytest
 from sqlmodel import select
 
-from deadheat.league.errors import BadSetting, Unsettled, WrongState
+from deadheat.league.errors import BadSetting, NotAllowed, Unsettled, WrongState
 from deadheat.league.jobs import Failure, Host, SeriesJob
 from deadheat.league.records.rulings import VersionVoids
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.rankings import standings
-from deadheat.league.service.rulings.rulings import decide_match, leave_match, rejudge_match, void_match
+from deadheat.league.service.rulings.rulings import decide_match, held_matches, leave_match, rejudge_match, void_match
 from deadheat.league.service.series.carrying_out import claim_series, finish_series
 from deadheat.league.service.series.hosts import due_check, host_arrives, host_seen, record_check
 from deadheat.league.service.series.turns import turn_away_series
 from deadheat.league.service.views import voids
 from deadheat.league.service.views.matches import match_detail
 from deadheat.league.service.views.voids import Share, excesses, season_voids
-from deadheat.league.states import Fitness, MatchState, SeasonState
+from deadheat.league.states import Fitness, JobState, MatchState, SeasonState
 from deadheat.league.tables import Attempt, Match, Participant, Series, WorkerHost
 from tests.league.outcomes import void, won
 from tests.league.world import World
@@ -267,3 +267,13 @@ def test_left_unplayed_it_counts_for_nobody_and_the_reason_stands_in_the_audit_l
     left, was_held = world.read(audit_log, subject=f"match/{match_id}")
     assert (left.action, was_held.action) == ("match-left", "match-held")
     assert "nobody can tell" in left.data
+
+
+def test_a_held_match_is_listed_with_everything_that_happened_to_it(world: World) -> None:
+    match_id = held(world)
+    assert world.rows(select(Series.state)) == [JobState.DONE]
+    (found,) = world.read(held_matches, world.boss)
+    assert found.id == match_id
+    assert [(one.cause, one.seat, one.seed_number) for one in found.attempts] == [("host-memory", 0, n) for n in (1, 2)]
+    with pytest.raises(NotAllowed):
+        world.read(held_matches, world.author())
