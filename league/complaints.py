@@ -28,6 +28,7 @@ STAGE_WORD = re.compile(r"(rounds|matches|keep|further)=[1-9][0-9]{0,4}|ties=[a-
 WORDS = (
     (r"^(Input|String|Value|List|Dictionary) should", "It should"),
     (r"^Value error, ", ""),
+    (" after validation", ""),
     ("greater than or equal to", "at least"),
     ("less than or equal to", "at most"),
     ("valid integer, unable to parse string as an integer", "whole number"),

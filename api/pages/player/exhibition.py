@@ -257,7 +257,7 @@ def _page(
         if info.state in NOT_OVER:
             own = next(player for player in info.players if player.seat == info.seat)
             if visit is None or visit.person.id != info.user_id or own.kind is not SeatKind.PERSON:
-                raise NotFound("exhibition", exhibition_id)
+                raise NotFound("table", exhibition_id)
             # Read the table at the same instant: it would never learn that a match ended in between.
             table = viewing.view(session, visit.person, exhibition_id)
             return _table(shared, visit, table, now(session), complaint)

@@ -85,7 +85,7 @@ def at_table(session: Session, table_id: int, *, locked: bool = False) -> AtTabl
     """Read a table; `locked`: nobody else changes it until the transaction ends. Raises NotFound."""
     row = session.exec(LOCKED if locked else TABLE, params={"id": table_id}).first()
     if row is None:
-        raise NotFound("exhibition", table_id)
+        raise NotFound("table", table_id)
     return with_seats(session, row)
 
 
@@ -108,8 +108,8 @@ def own_seat(table: AtTable, person: Person, kind: SeatKind = SeatKind.PERSON) -
     for seat in table.seats.values():
         if seat.user_id == person.id and seat.kind is kind:
             return seat
-    sentence = _("You are not playing match %(n)s against a bot.", n=table.row.id)
-    raise NotFound("exhibition", table.row.id, sentence)
+    sentence = _("You have no seat at table %(n)s.", n=table.row.id)
+    raise NotFound("table", table.row.id, sentence)
 
 
 def go_on(session: Session, table: AtTable, moved: bool = False) -> Unfinished:

@@ -127,7 +127,7 @@ def table_info(session: Session, table_id: int) -> TableInfo:
     """Return a table's record. Raises NotFound."""
     infos = _infos(session, ONE, table_id)
     if not infos:
-        raise NotFound("exhibition", table_id)
+        raise NotFound("table", table_id)
     return infos[0]
 
 
