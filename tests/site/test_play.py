@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 from sqlmodel import col, select
 
 from deadheat.api.pages.player import exhibition
@@ -460,6 +460,33 @@ def test_who_looks_back_moves_nothing(visit: Open, league: League, worker: Worke
     assert page.locator(".yours, .choosable").count() == 0
     page.get_by_role("button", name="Back to now").click()
     assert page.locator(".yours [data-hand='1'] .chosen").count() == 1, "what was chosen is still"
+
+
+def test_an_answer_that_is_older_than_the_news_takes_no_form_away(visit: Open, league: League, worker: Worker) -> None:
+    page = seated(signed_in(visit("/", reduced_motion="reduce"), "overtaken"), opponent(league, "yacht-auction"))
+    page.locator("form.move").wait_for(timeout=PATIENCE_MS)
+    before = page.locator("#turn").get_attribute("data-version")
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        if route.request.method == "POST" and not held:
+            held.append(route)
+            sent = route.fetch()
+            page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # the page fetches itself
+            page.locator(f"#turn:not([data-version='{before}']) form.move").wait_for(timeout=PATIENCE_MS)
+            waits = re.sub(r'<form class="card move.*?</form>', "", sent.text(), flags=re.DOTALL)
+            route.fulfill(response=sent, body=re.sub(r'data-version="[^"]*"', 'data-version="old"', waits))
+        else:
+            route.continue_()
+
+    page.route(re.compile(r"/play/\d+$"), hold)
+    page.evaluate(
+        "new MutationObserver(() => { window.old ||= document.querySelector('#turn[data-version=old]') !== null; })"
+        ".observe(document.body, { childList: true, subtree: true })"
+    )
+    Pointer.auction(page)
+    page.wait_for_function("() => window.old", timeout=PATIENCE_MS)
+    page.locator("#turn:not([data-version=old]) form.move").wait_for(timeout=PATIENCE_MS)
 
 
 def test_a_move_whose_answer_is_cut_off_is_sent_again_as_a_form(visit: Open, league: League, worker: Worker) -> None:

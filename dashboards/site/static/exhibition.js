@@ -15,6 +15,8 @@ const form = () => document.querySelector("form.move");
 const token = (part) => part.querySelector("[name=csrf]")?.value; // it changes when the reader signs in again; none: there is no form
 let shown = null;
 let drawing = Promise.resolve();
+let fetched = 0; // how often this page was
+let over = false;
 
 // Fetches an address; null if the server is away for a moment, or this browser's session is over.
 async function asked(address) {
@@ -85,14 +87,17 @@ async function grow(match) {
 async function renew(version) {
   if (version !== null && version === turn().dataset.version) return;
   const response = await asked(location.href);
+  fetched += 1;
   if (response) await exchange(await response.text(), null);
 }
 
 // Replaces the form with that of a fetched page. `sent`: a form that must go because it was sent.
 async function exchange(page, sent) {
+  if (over) return; // the page is about to be reloaded
   const next = new DOMParser().parseFromString(page, "text/html");
   const wanted = next.getElementById("turn");
-  if (!wanted) { // it is over: the record opens at its end, not at the move that was shown
+  if (!wanted) { // the record opens at its end, not at the move that was shown
+    over = true;
     await last(next.getElementById("replay")?.dataset.document).catch(() => {});
     shown?.still();
     history.replaceState(null, "", location.pathname + location.search);
@@ -126,11 +131,13 @@ function soon(version) {
 // Sends a move. The browser itself shows any answer that is not this match's page with its next form or a complaint.
 async function send(form, button) {
   const body = new URLSearchParams(new FormData(form, button));
+  const before = fetched;
   const response = await fetch(form.action, { method: "POST", body, headers: { accept: "text/html" } }).catch(() => null);
   const ours = response?.ok && new URL(response.url).pathname === location.pathname;
   const page = ours ? await response.text().catch(() => null) : null; // the connection may be cut at any byte
   if (page !== null) {
     drawing = drawing.then(() => exchange(page, form)).catch(() => {});
+    drawing = drawing.then(() => fetched !== before && renew(null)).catch(() => {}); // what was fetched meanwhile may be newer
     return;
   }
   form.dataset.sent = "plainly";
