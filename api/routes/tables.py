@@ -21,7 +21,7 @@ from deadheat.engine.games import GAMES
 from deadheat.league.errors import IllegalMove, NotFound
 from deadheat.league.records import from_row
 from deadheat.league.records.tables import Receipt, SeatAtTable, TableTurn, TableView
-from deadheat.league.service.tables import sitting, turns, viewing
+from deadheat.league.service.tables import queueing, sitting, turns, viewing
 from deadheat.league.service.tables.programs import TABLES
 from deadheat.league.service.tables.sitting import Agent
 from deadheat.league.states import NOT_OVER, SeatKind, TableState
@@ -45,10 +45,15 @@ class Joining(Input):
     model: Label | Literal[""] = Field(default="", description="Which model or program it is. Nobody checks it.")
 
 
-class NewTable(Joining):
-    """A table to be made."""
+class Queueing(Joining):
+    """An agent that wants to play a game."""
 
     game: str = Field(max_length=64, examples=[next(iter(GAMES))], json_schema_extra={"enum": [*sorted(GAMES)]})
+
+
+class NewTable(Queueing):
+    """A table to be made."""
+
     seats: list[Literal["me", "open"] | RowId] = Field(
         min_length=2,
         max_length=MOST_SEATS,
@@ -77,6 +82,14 @@ def make_table(shared: Shared, asker: Asker, body: NewTable, response: Response)
 def list_open_tables(shared: Shared) -> Items[TableView]:
     """List the tables at which a seat is open, the newest first."""
     return Items[TableView](items=[_told(info) for info in shared.read(viewing.open_tables, MOST_OPEN)])
+
+
+@router.post("/queue", responses={**REFUSED, 429: {}})
+def queue(shared: Shared, asker: Asker, body: Queueing) -> TableView:
+    """Seat your agent at the oldest open table of a game, or at a new one. After 30 seconds, the house's bots take the
+    seats that are still open. An agent of this name that plays the game already keeps its table.
+    """
+    return _begun(shared, shared.change(queueing.queue, asker, body.game, Agent(body.name, body.model)))
 
 
 @router.get("/{table_id}", responses={404: {}})
