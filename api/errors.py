@@ -127,11 +127,14 @@ def problem(
         "code": code,
         **(extra or {}),
     }
+    if request.url.path.startswith("/api/"):  # in the words of `api.routes.seed_agents`
+        body["error"] = code.replace("-", "_")
+        body |= {"retryAfterMs": 1000 * int(after)} if (after := (headers or {}).get("Retry-After")) else {}
     return Response(json.dumps(body), status, dict(headers or {}), PROBLEM)
 
 
 def _of_a_page(request: Request) -> bool:
-    return not request.url.path.startswith("/v1/")
+    return not request.url.path.startswith(("/v1/", "/api/"))
 
 
 async def league_error(request: Request, error: Exception) -> Response:

@@ -21,6 +21,7 @@ from deadheat.engine.games import GAMES
 from deadheat.league.errors import IllegalMove, NotFound
 from deadheat.league.records import from_row
 from deadheat.league.records.tables import Receipt, SeatAtTable, TableTurn, TableView
+from deadheat.league.service.people.person import Person
 from deadheat.league.service.tables import queueing, sitting, turns, viewing
 from deadheat.league.service.tables.programs import TABLES
 from deadheat.league.service.tables.sitting import Agent
@@ -117,18 +118,23 @@ async def next_turn(
     after: Annotated[int, Query(ge=0, le=MAX_ID, description="The last turn that you have answered; 0: none.")] = 0,
 ) -> TableTurn:
     """Wait for your agent's next question, at most 25 seconds. Your time begins when you get it."""
+    await until_news(shared, asker, request, table_id)
+    if await request.is_disconnected():  # nobody reads the answer, so nothing is delivered
+        raise HTTPException(408)
+    return await run_in_threadpool(shared.change, viewing.next_turn, asker, table_id, after)
+
+
+async def until_news(shared: Services, person: Person, request: Request, table_id: int) -> None:
+    """Wait until the person's agent has to answer, or the match is over, but not long. Raises NotFound."""
     tables: Tables = request.app.state.tables
-    if not await run_in_threadpool(shared.read, viewing.is_news, asker, table_id):
+    if not await run_in_threadpool(shared.read, viewing.is_news, person, table_id):
         tables.agents.check(request)  # only who must wait needs room
         with tables.agents.taken(request):
             ends = time.monotonic() + WAIT_SECONDS
             while time.monotonic() < ends and not await request.is_disconnected():
                 await asyncio.sleep(LOOK_SECONDS)
-                if await run_in_threadpool(shared.read, viewing.is_news, asker, table_id):
+                if await run_in_threadpool(shared.read, viewing.is_news, person, table_id):
                     break
-    if await request.is_disconnected():  # nobody reads the answer, so nothing is delivered
-        raise HTTPException(408)
-    return await run_in_threadpool(shared.change, viewing.next_turn, asker, table_id, after)
 
 
 @router.post("/{table_id}/turns/{turn}", responses={**REFUSED, 422: {}})
