@@ -7,19 +7,15 @@ JSON; `lines` is always what it would have read since its last answer.
 """
 
 import json
-from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
+from fastapi import APIRouter, Depends, HTTPException, Query, Request
 from fastapi.concurrency import run_in_threadpool
-from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 from pydantic import ConfigDict, Field, StringConstraints
 from sqlmodel import Session
 
 from deadheat.api.deps import Id, Received, Shared, asker, credentials, look_up
-from deadheat.api.errors import STATUS
 from deadheat.api.routes.tables import until_news
 from deadheat.api.schemas import MAX_ID, Input, Label
 from deadheat.api.services import Services
@@ -27,9 +23,8 @@ from deadheat.api.watching import keep_record
 from deadheat.engine.core import MAX_LINE_BYTES
 from deadheat.engine.games.folder import folders, protocol_of
 from deadheat.league import errors
-from deadheat.league.complaints import plainly
 from deadheat.league.records.tables import TableTurn
-from deadheat.league.service.people.access import AGENT_KEY, issue_agent_key, model_in
+from deadheat.league.service.people.access import AGENT_KEY, issue_agent_key
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.tables import queueing, turns, viewing
 from deadheat.league.service.tables.sitting import Agent
@@ -37,56 +32,10 @@ from deadheat.league.states import NOT_OVER, SeatKind, TableState, TokenKind
 
 Told = dict[str, Any]
 
-STATES = {"stale": "stale_sequence", "late": "stale_sequence", "answered": "not_your_turn"}
-"""The interface's words for why an answer came to nothing."""
-
 NO_KEY = "Register with the token of an account, as Authorization: Bearer dh_...; here, nobody plays without one."
 
 
-class InItsWords(APIRoute):
-    """A route whose refusals are in the interface's words. Our own failures are answered as elsewhere."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the framework's handler within ours."""
-        handle = super().get_route_handler()
-
-        async def answer(request: Request) -> Response:
-            try:
-                return await handle(request)
-            except (errors.LeagueError, RequestValidationError) as error:
-                status, told = refusal(error)
-                if status >= 500:
-                    raise
-                retry = {"Retry-After": str(told["retryAfterMs"] // 1000)} if "retryAfterMs" in told else None
-                return Response(json.dumps(told), status, retry, "application/json")
-
-        return answer
-
-
-def refusal(error: errors.LeagueError | RequestValidationError) -> tuple[int, Told]:
-    """Return the status and the body of a refusal."""
-    if isinstance(error, RequestValidationError):
-        complaints = error.errors()
-        if any(complaint["loc"][:1] == ("path",) for complaint in complaints):
-            return 404, {"error": "match_not_found"}
-        said = [f"{'.'.join(map(str, each['loc'][1:]))[:100]}: {plainly(each)}" for each in complaints[:3]]
-        return 400, {"error": "invalid_request", "details": " ".join(said)}
-    status, word, more = STATUS[type(error)], error.code.replace("-", "_"), {"details": str(error)}
-    match error:
-        case errors.NotFound():
-            word = "match_not_found"
-        case errors.UnknownGame():
-            status, word = 404, "game_not_found"
-        case errors.IllegalMove():
-            status, word = 400, "invalid_action"
-        case errors.WrongState():
-            word = STATES.get(error.state, error.state)
-        case errors.OverQuota() | errors.TooSoon():
-            return status, {"error": word, **more, "retryAfterMs": error.retry_after_seconds * 1000}
-    return status, {"error": word, **more}
-
-
-router = APIRouter(prefix="/api", route_class=InItsWords)
+router = APIRouter(prefix="/api")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +51,8 @@ def player_of(shared: Services, key: str) -> Player:
     if not key.startswith(AGENT_KEY):
         raise errors.BadToken("this one is no agent's key")
     known = look_up(shared, key, TokenKind.TOKEN)
-    return Player(known.person, Agent(known.label, model_in(key)))
+    name, _, model = known.label.partition(" (")
+    return Player(known.person, Agent(name, model.removesuffix(")")))
 
 
 def player(request: Request, shared: Shared, sent: Annotated[Any, Depends(credentials)]) -> Player:

@@ -86,26 +86,20 @@ def issue_token(
 
 
 def issue_agent_key(session: Session, person: Person, name: str, model: str) -> Issued:
-    """Issue a key for an agent of this person, and notify the owner. Only the key contains the `model`.
+    """Issue a key for an agent of this person, and notify the owner. The model stands in the label, as far as it fits.
 
     Raises:
         TooMany.
         NameTaken: a valid token or key of the same owner has this name.
     """
     _must_have_room(session, person.id)
-    same = _valid(session, person.id, TokenKind.TOKEN)
-    if session.exec(select(Token.id).where(*same, col(Token.label) == name)).first() is not None:
-        raise NameTaken("agent", name)
+    same = or_(col(Token.label) == name, col(Token.label).startswith(f"{name} (", autoescape=True))
+    if session.exec(select(Token.id).where(*_valid(session, person.id, TokenKind.TOKEN), same)).first() is not None:
+        raise NameTaken("agent", name, f"You have an agent or a token named {name!r} already.")
     account_changed(session, person.id, N_("The access token {label} was created."), label=name)
-    ends = "." + base64.urlsafe_b64encode(model.encode()).rstrip(b"=").decode()
+    label = f"{name} ({model})"[:64] if model else name
     days = timedelta(days=settings_of(session).token_days)
-    return _issue(session, person.id, TokenKind.TOKEN, name, Scope.READ, days, form=(AGENT_KEY, ends))
-
-
-def model_in(key: str) -> str:
-    """Return the model in an agent's key that is known to be valid."""
-    ends = key.rpartition(".")[2]
-    return base64.urlsafe_b64decode(ends + "=" * (-len(ends) % 4)).decode()
+    return _issue(session, person.id, TokenKind.TOKEN, label, Scope.READ, days, prefix=AGENT_KEY)
 
 
 def _must_have_room(session: Session, user_id: int) -> None:
@@ -233,12 +227,10 @@ def _issue(
     scope: Scope,
     lasts: timedelta,
     address: str = "",
-    form: tuple[str, str] | None = None,
+    prefix: str = "",
 ) -> Issued:
-    """`form`: how the secret begins and ends, if not like others of its kind."""
-    begins, ends = form or (PREFIX[kind], "")
     random = base64.urlsafe_b64encode(surroundings(session).entropy(SECRET_BYTES)).rstrip(b"=")
-    secret = begins + random.decode() + ends
+    secret = (prefix or PREFIX[kind]) + random.decode()
     at = now(session)
     row = Token(
         user_id=user_id,
