@@ -150,7 +150,7 @@ def in_seeds_words(status: int, code: str, state: str | None = None) -> tuple[in
 
 
 def _of_a_page(request: Request) -> bool:
-    return not request.url.path.startswith("/v1/")
+    return not request.url.path.startswith(("/v1/", "/api/"))
 
 
 async def league_error(request: Request, error: Exception) -> Response:
@@ -210,7 +210,7 @@ async def _invalid_request(request: Request, error: Exception) -> Response:
     """Answer 400 to malformed JSON, and 422 with all complaints to invalid JSON. The input is not repeated."""
     assert isinstance(error, RequestValidationError)
     complaints = error.errors()
-    if _of_a_page(request) and any(complaint["loc"][:1] == ("path",) for complaint in complaints):
+    if not request.url.path.startswith("/v1/") and any(complaint["loc"][:1] == ("path",) for complaint in complaints):
         return problem(request, 404, "not-found", NO_PAGE)
     for complaint in complaints:
         if complaint["type"] == "json_invalid":

@@ -105,7 +105,7 @@ PUBLIC = (
     "/seasons/{season_id}/contests /seasons/{season_id}/matches /matches/{match_id} "
     "/matches/{match_id}/embed /matches/{match_id}/card.png /bots/{bot_id} /bots/{bot_id}/opponents /authors/{name} "
     "/teams/{team_id} /seasons/{season_id}/participants /bots /games /environment /download /audit /docs /docs/api "
-    "/search"
+    "/search /skill.md /llms.txt"
 )
 """Routes that everybody reads, without a secret."""
 
