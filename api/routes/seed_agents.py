@@ -7,7 +7,9 @@ JSON; `lines` is always what it would have read since its last answer.
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request
@@ -31,6 +33,7 @@ from deadheat.league.service.tables.sitting import Agent
 from deadheat.league.states import NOT_OVER, SeatKind, TableState, TokenKind
 
 Told = dict[str, Any]
+Waited = Callable[[], timedelta]
 
 NO_KEY = "Register with the token of an account, as Authorization: Bearer dh_...; here, nobody plays without one."
 
@@ -174,7 +177,7 @@ def _place(session: Session, player: Player, game: str) -> Told:
 async def state(shared: Shared, player: Asking, request: Request, match_id: Id, wait: bool = False) -> Told:
     """Return the match as the agent sees it; `wait`: once it is asked or the match is over, within 25 seconds."""
     if wait:
-        await run_in_threadpool(shared.read, _must_sit, player, match_id)
+        await run_in_threadpool(shared.read, must_sit, player, match_id)
         await until_news(shared, player.person, request, match_id)
     return await run_in_threadpool(shared.change, state_of, player, match_id)
 
@@ -185,21 +188,21 @@ def act(waited: Received, shared: Shared, player: Asking, match_id: Id, body: Ac
     return shared.change(state_of, player, match_id)
 
 
-def play(shared: Services, player: Player, match_id: int, sequence: int, action: Told, waited: Received) -> None:
+def play(shared: Services, player: Player, match_id: int, sequence: int, action: Told, waited: Waited) -> None:
     """Make a move. Raises as `turns.answer`."""
     line = action.get("line")
     if not isinstance(line, str):
         line = json.dumps(action, separators=(",", ":"))
     if len(line) > MAX_LINE_BYTES or not line.isprintable():
         raise errors.IllegalMove("a move is one short line")
-    shared.read(_must_sit, player, match_id)
+    shared.read(must_sit, player, match_id)
     receipt = shared.change(turns.answer, player.person, match_id, sequence, line, SeatKind.AGENT, waited)
     if receipt.refused is not None:
         raise errors.IllegalMove(receipt.refused)
     keep_record(shared, match_id)
 
 
-def _must_sit(session: Session, player: Player, match_id: int) -> list[Any]:
+def must_sit(session: Session, player: Player, match_id: int) -> list[Any]:
     """Return the stamps of the agent's answers. Raises NotFound: it has no seat, though another of its owner may."""
     seat = turns.own_seat(turns.at_table(session, match_id), player.person, SeatKind.AGENT)
     if seat.name != player.agent.name:
@@ -209,7 +212,7 @@ def _must_sit(session: Session, player: Player, match_id: int) -> list[Any]:
 
 def state_of(session: Session, player: Player, match_id: int) -> Told:
     """Return the match as the agent sees it now, and begin its clock if it is asked."""
-    answered = _must_sit(session, player, match_id)
+    answered = must_sit(session, player, match_id)
     turn = viewing.next_turn(session, player.person, match_id, answered[-1][0] if answered else 0)
     told = {"matchId": str(match_id), "gameId": turn.game, "sequence": turn.turn, "lines": turn.lines}
     if turn.state not in NOT_OVER:
