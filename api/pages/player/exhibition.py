@@ -243,6 +243,7 @@ def _choose(
             "seats_differ": None if bot is None else seats_differ(bot.game),
             "games": [(game, ready_bots(session, game, LISTED)) for game in sorted(GAMES)],
             "mine": [] if visit is None else viewing.tables_of(session, visit.person, LISTED),
+            "waiting": [info for info in viewing.open_tables(session, LISTED) if info.game in GAMES],
             "open_id": None if visit is None else sitting.open_of(session, visit.person),
             "move_seconds": shared.settings.exhibition_move_seconds,
         }
