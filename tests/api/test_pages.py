@@ -452,6 +452,19 @@ def test_a_game_names_a_season_that_has_no_results_yet_or_what_to_do_until_then(
     assert "/seasons/1" in found.links and f"/games/{GAME}#kits" not in found.links
 
 
+@pytest.mark.parametrize("name", GAMES)
+def test_a_game_begins_with_what_it_is_and_what_one_can_do(site: Site, name: str) -> None:
+    begun = page(site, f"/games/{name}")
+    assert " players " in begun.text[: begun.text.index("Play it now")] and "Watch" not in begun.text
+    assert f"/play#{name}" in begun.links and f"/sign-up?next=/submit%3Fgame%3D{name}" in begun.links
+    site.world.season(2, game=name)
+    site.world.play_all()
+    a_second_passes(site)
+    newest = page(site, f"/games/{name}")
+    assert "Watch" in newest.text and newest.links.count("/matches/4") == 2
+    assert game.sentence(name, "ko") != game.sentence(name, "en")
+
+
 def test_a_season_says_how_many_bots_it_waits_for(site: Site) -> None:
     season = site.world.season(2, game="liars-dice", seats=4)
     assert "A match takes 4 bots: 2 seats are still open." in page(site, f"/seasons/{season}").text
