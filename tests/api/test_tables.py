@@ -288,6 +288,13 @@ def test_a_question_is_not_delivered_to_who_has_gone(site: Site, monkeypatch: py
     assert len({seat.delivered_at for seat in site.world.rows(select(TableSeat))}) == 2
 
 
+def test_the_lobby_says_which_tables_wait_and_for_how_many(site: Site) -> None:
+    made = site.client.post("/v1/tables", json=TWO, headers=site.author("ada"))
+    assert "1 of 2 seats open since" in site.client.get("/play").text
+    site.ok(200, site.client.post(f"{made.headers['location']}/seat", json={"name": "two"}, headers=site.author("bob")))
+    assert "seats open" not in site.client.get("/play").text
+
+
 def test_only_ones_own_result_is_listed_among_ones_matches(site: Site) -> None:
     ada, bob, path = pair(site)
     post(site, bob, path, 1, "BID A 5")
