@@ -219,6 +219,13 @@ class Admission(StrEnum):
     NOBODY = "nobody"  # organisers enter bots
 
 
+class Players(StrEnum):
+    """Who plays in a season. The two are never rated together: a network's delays cannot be attributed."""
+
+    PROGRAMS = "programs"  # in our rooms, paired by the league
+    AGENTS = "agents"  # elsewhere, over HTTP, at tables for which they queue
+
+
 class Purpose(StrEnum):
     """The purpose of a series."""
 
