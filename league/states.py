@@ -220,7 +220,7 @@ class Admission(StrEnum):
 
 
 class Players(StrEnum):
-    """Who plays in a season. The two are never rated together: a network's delays cannot be attributed."""
+    """The players of a season: one kind or the other, since a network's delays cannot be attributed to a player."""
 
     PROGRAMS = "programs"  # in our rooms, paired by the league
     AGENTS = "agents"  # elsewhere, over HTTP, at tables for which they queue
