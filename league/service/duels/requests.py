@@ -40,7 +40,7 @@ from deadheat.league.service.people.teams import owned_by
 from deadheat.league.service.seasons.absence import absent_entries, by_author, must_take_part
 from deadheat.league.service.seasons.admission import must_be_admitted, version_to_enter
 from deadheat.league.service.views.former import asked_challenge
-from deadheat.league.states import ON_LADDER, UNFINISHED, ContestKind, ContestState, Players
+from deadheat.league.states import ON_LADDER, UNFINISHED, ContestKind, ContestState
 from deadheat.league.tables import Bot, BotVersion, Contest, Entry, Meeting, MeetingPlayer, Season, Series
 from deadheat.league.words import Outcome
 
@@ -110,6 +110,8 @@ def _own_version(session: Session, author: Person, season: Season, bot_id: int, 
     """Return the author's own version. Its bot need not be in the season, but no organiser may have removed it."""
     bot = own_bot(session, author, bot_id)
     must_be_active(session, bot)
+    if bot.is_agent:
+        raise WrongState("agent", _("Agents play no unrated matches here: sit down at a table instead."))
     if bot.game != season.game:
         raise WrongGame(bot.game, season.game)
     absent = absent_entries(session, season.id).get(bot_id)
@@ -152,7 +154,7 @@ def _check_season(session: Session, author: Person, season: Season, bot: Bot, ga
     """Check that the season has unrated games, and that the author and the bot's team have that many left today."""
     if season.state not in ON_LADDER:
         raise WrongState.of_season(season.state, _("unrated matches are played while it is %(states)s"), ON_LADDER)
-    if season.unrated_games == 0 or season.players is Players.AGENTS:
+    if season.unrated_games == 0:
         raise WrongState("off", _("This season has no unrated matches; its organisers can switch them on."))
     if GAMES[season.game].seats.start > 2:
         raise BadSetting("opponent", _("%(game)s cannot be played by two bots", game=season.game))

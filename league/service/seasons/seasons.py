@@ -15,7 +15,7 @@ from deadheat.engine.chance import commitment
 from deadheat.engine.figures import span
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.variants import BadVariant, rules
-from deadheat.engine.language import N_, _, gettext
+from deadheat.engine.language import _, gettext
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, NameTaken, UnknownGame, WrongState
 from deadheat.league.pairing.notation import stage_faults
@@ -30,7 +30,7 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import owned_by
 from deadheat.league.service.people.users import existing_user
 from deadheat.league.service.seasons.admission import take_over_list
-from deadheat.league.service.seasons.divisions import carry_over, divisions_of, make_divisions
+from deadheat.league.service.seasons.divisions import NOT_FOR_AGENTS, carry_over, divisions_of, make_divisions
 from deadheat.league.service.series.planning import whole_groups
 from deadheat.league.service.series.privacy import PLANNED, voids_at_planned
 from deadheat.league.states import (
@@ -286,8 +286,6 @@ def faults(row: Season) -> Iterator[BadSetting]:
 
 OF_PROGRAMS = ("ladder", "games_per_pair", "rest_faults", "finals", "languages", "upload_kib", "panel")
 """Settings of what the league plans, or of programs, which a season of agents leaves as they are."""
-
-NOT_FOR_AGENTS = N_("agents play when they ask for a match, so a season of agents has none of this; leave it out")
 
 
 def _raise_any(mistakes: Iterator[BadSetting]) -> None:
