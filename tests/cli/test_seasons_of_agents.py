@@ -24,7 +24,7 @@ from tests.cli.command import invoke, succeeded
 from tests.league import tabled
 from tests.league.people import GAME
 
-Token = Mapping[str, str]
+Token = dict[str, str]
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +57,7 @@ def play(site: Site, path: str, seats: Mapping[int, Token], until: int = 1000) -
             turn = fetch(site, token, path, after[seat])
             if turn["prompt"] is not None and until:
                 line = [minds[seat].answer(line) for line in turn["lines"]][-1]
-                site.ok(200, post(site, dict(token), path, turn["turn"], line))
+                site.ok(200, post(site, token, path, turn["turn"], line))
                 after[seat], until = turn["turn"], until - 1
     return table
 
@@ -99,8 +99,8 @@ def test_a_season_of_agents_is_ranked_watched_archived_and_verified(
         said = site.ok(200, site.client.get(f"/v1/matches/{number}/verification"))
         assert said["verified"], said
     record = decode(site.client.get("/v1/matches/1/transcript").content)
-    assert sorted(record.about["players"]) == ["ada/one v1", "bob/two v1"]  # type: ignore[type-var]
-    assert {*record.about["turns"]} == {"0", "1"}  # type: ignore[misc]
+    about: dict[str, Any] = record.about  # type: ignore[assignment]
+    assert sorted(about["players"]) == ["ada/one v1", "bob/two v1"] and {*about["turns"]} == {"0", "1"}
     assert site.client.get("/play/1").headers["location"] == "/matches/1"
     site.problem(409, site.client.get("/v1/exhibitions/1/transcript"))
     for table in (DeadlineCount, ResponseTimes):
@@ -183,6 +183,7 @@ def test_each_model_is_a_version_and_its_claim_can_be_read(site: Site) -> None:
     season_id = season_of_agents(site)
     ada = site.author("ada")
     table = site.ok(200, queue(site, ada, "one", "model A"))
+    entry: dict[str, Any] = {}
     for model, number in (("model A", 1), ("model B", 2), ("model A", 1)):
         site.client.post(f"/v1/tables/{table['id']}/resign", headers=ada)
         site.world.clock.turn(3600)

@@ -7,9 +7,7 @@ season at which nobody of its owner's sits, nor anybody's whom its owner has met
 
 from collections import Counter
 
-from sqlalchemy import select as columns
-from sqlalchemy.orm import aliased
-from sqlmodel import Session, col, func, select
+from sqlmodel import Session, col, select
 from sqlmodel.sql.expression import SelectOfScalar
 
 from deadheat.engine.language import _
@@ -108,15 +106,9 @@ def _open_in(season_id: int) -> SelectOfScalar[int]:
     return waiting.order_by(col(GameTable.id))
 
 
-def _met_today(session: Session, person: Person) -> Counter[int]:
+def _met_today(session: Session, person: Person) -> Counter[int | None]:
     """Return how many rated matches agents of others have had with this person's in a day, by owner."""
-    mine, theirs = aliased(TableSeat), aliased(TableSeat)
-    met = (
-        columns(col(theirs.user_id), func.count())
-        .join_from(GameTable, mine, mine.table_id == GameTable.id)
-        .join(theirs, theirs.table_id == GameTable.id)
-        .where(col(GameTable.match_id).is_not(None), col(GameTable.created_at) > now(session) - DAY)
-        .where(mine.user_id == person.id, theirs.user_id != person.id)
-        .group_by(theirs.user_id)
-    )
-    return Counter(dict(session.connection().execute(met).all()))
+    today = (col(GameTable.match_id).is_not(None), col(GameTable.created_at) > now(session) - DAY)
+    mine = select(TableSeat.table_id).join(GameTable).where(TableSeat.user_id == person.id, *today)
+    theirs = (col(TableSeat.table_id).in_(mine), TableSeat.user_id != person.id)
+    return Counter(session.exec(select(TableSeat.user_id).where(*theirs)))
