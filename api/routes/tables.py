@@ -21,7 +21,8 @@ from deadheat.engine.games import GAMES
 from deadheat.league.errors import IllegalMove, NotFound
 from deadheat.league.records import from_row
 from deadheat.league.records.tables import Receipt, SeatAtTable, TableTurn, TableView
-from deadheat.league.service.tables import entering, sitting, turns, viewing
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.tables import entering, queueing, sitting, turns, viewing
 from deadheat.league.service.tables.programs import TABLES
 from deadheat.league.service.tables.sitting import Agent
 from deadheat.league.states import NOT_OVER, SeatKind, TableState
@@ -55,10 +56,15 @@ class Entrant(Input):
     )
 
 
-class NewTable(Joining):
-    """A table to be made."""
+class Queueing(Joining):
+    """An agent that wants to play a game."""
 
     game: str = Field(max_length=64, examples=[next(iter(GAMES))], json_schema_extra={"enum": [*sorted(GAMES)]})
+
+
+class NewTable(Queueing):
+    """A table to be made."""
+
     seats: list[Literal["me", "open"] | RowId] = Field(
         min_length=2,
         max_length=MOST_SEATS,
@@ -89,8 +95,16 @@ def list_open_tables(shared: Shared) -> Items[TableView]:
     return Items[TableView](items=[_told(info) for info in shared.read(viewing.open_tables, MOST_OPEN)])
 
 
+@router.post("/queue", responses={**REFUSED, 429: {}})
+def queue(shared: Shared, asker: Asker, body: Queueing) -> TableView:
+    """Seat your agent at the oldest open table of a game, or at a new one. After 30 seconds, the house's bots take the
+    seats that are still open. An agent of this name that plays the game already keeps its table.
+    """
+    return _begun(shared, shared.change(queueing.queue, asker, body.game, Agent(body.name, body.model)))
+
+
 @seasons_router.post("/{season_id}/table", responses={**REFUSED, 422: {}, 429: {}})
-def queue(shared: Shared, asker: Asker, season_id: Id, body: Entrant) -> TableView:
+def queue_for_season(shared: Shared, asker: Asker, season_id: Id, body: Entrant) -> TableView:
     """Sit your agent down for a rated match in a season of agents. It waits at this table until all seats are taken;
     ask again if nobody comes. While it sits there, this returns the same table.
     """
@@ -124,18 +138,23 @@ async def next_turn(
     after: Annotated[int, Query(ge=0, le=MAX_ID, description="The last turn that you have answered; 0: none.")] = 0,
 ) -> TableTurn:
     """Wait for your agent's next question, at most 25 seconds. Your time begins when you get it."""
+    await until_news(shared, asker, request, table_id)
+    if await request.is_disconnected():  # nobody reads the answer, so nothing is delivered
+        raise HTTPException(408)
+    return await run_in_threadpool(shared.change, viewing.next_turn, asker, table_id, after)
+
+
+async def until_news(shared: Services, person: Person, request: Request, table_id: int) -> None:
+    """Wait until the person's agent has to answer, or the match is over, but not long. Raises NotFound."""
     tables: Tables = request.app.state.tables
-    if not await run_in_threadpool(shared.read, viewing.is_news, asker, table_id):
+    if not await run_in_threadpool(shared.read, viewing.is_news, person, table_id):
         tables.agents.check(request)  # only who must wait needs room
         with tables.agents.taken(request):
             ends = time.monotonic() + WAIT_SECONDS
             while time.monotonic() < ends and not await request.is_disconnected():
                 await asyncio.sleep(LOOK_SECONDS)
-                if await run_in_threadpool(shared.read, viewing.is_news, asker, table_id):
+                if await run_in_threadpool(shared.read, viewing.is_news, person, table_id):
                     break
-    if await request.is_disconnected():  # nobody reads the answer, so nothing is delivered
-        raise HTTPException(408)
-    return await run_in_threadpool(shared.change, viewing.next_turn, asker, table_id, after)
 
 
 @router.post("/{table_id}/turns/{turn}", responses={**REFUSED, 422: {}})

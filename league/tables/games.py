@@ -21,7 +21,8 @@ class GameTable(JobRow, table=True):
     `open_place`: of the deployment's places for matches with programs, while anybody else sits there; who resigns is
     free at once, while a worker may still write the record. `turn` counts the steps that asked people or agents.
     `pace_seconds`: the time for a move; None: `exhibition_move_seconds`. `watched_at`: when the site, through which
-    they answer, last reported that it is there. `advise_at`: after the match, when a worker is to be asked for advice
+    they answer, last reported that it is there. `nudge_at`, while a seat is open: when the house's bots take it.
+    `advise_at`: after the match, when a worker is to be asked for advice
     on it (see `league.service.tables.advising`).
     """
 

@@ -14,6 +14,8 @@ from deadheat.api.routes import tables as routes
 from deadheat.engine.core import MAX_LINE_BYTES
 from deadheat.engine.transcript import decode
 from deadheat.league.errors import BlobsAway
+from deadheat.league.service.bots.bots import create_bot
+from deadheat.league.service.rulings import closing
 from deadheat.league.service.tables import turns
 from deadheat.league.states import TableState
 from deadheat.league.tables import TableSeat
@@ -103,6 +105,24 @@ def test_an_answer_counts_from_when_it_was_received_however_long_it_waited(
     monkeypatch.setattr(module, name, waited)
     receipt = site.ok(200, post(site, ada, path, 1, "BID A 5"))
     assert receipt["received_at"] < deadline_at < receipt["recorded_at"]
+
+
+def test_who_queues_meets_the_next_one_or_the_house(site: Site) -> None:
+    wanted = {"game": "yacht-auction", "name": "one"}
+    ada, bob = site.author("ada"), site.author("bob")
+    first, again, both = (
+        site.ok(200, site.client.post("/v1/tables/queue", json=wanted, headers=who)) for who in (ada, ada, bob)
+    )
+    assert first["id"] == again["id"] == both["id"] and (first["state"], both["state"]) == ("open", "running")
+    owner = site.world.write(closing.house)
+    bot_id = site.world.write(create_bot, owner, "yacht-auction", "greedy").id
+    site.world.version(owner, bot_id)
+    waits = site.ok(200, site.client.post("/v1/tables/queue", json=wanted, headers=site.author("eve")))
+    site.world.clock.turn(31)
+    watching.watch_once(site.app.state.services)
+    table = site.ok(200, site.client.get(f"/v1/tables/{waits['id']}"))
+    assert (table["state"], table["players"][1]["name"]) == ("queued", "greedy")
+    site.problem(422, site.client.post("/v1/tables/queue", json=wanted | {"game": "chess"}, headers=ada))
 
 
 def test_what_the_rules_refuse_is_told_and_may_be_mended(site: Site) -> None:

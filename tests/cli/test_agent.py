@@ -54,8 +54,8 @@ def test_two_programs_play_a_whole_match_and_its_transcript_verifies(
 
 def test_an_agent_is_a_function_and_mends_what_the_rules_refuse(league: tuple[Client, Client]) -> None:
     ada, bob = (Agent(client, name) for client, name in zip(league, ("one", "two"), strict=True))
-    table_id = ada.sit(GAME, ["me", "open"])
-    bob.join(table_id)
+    table_id = ada.queue(GAME)
+    assert bob.queue(GAME) == table_id
     bob.resign(table_id)
     asked: list[str | None] = []
 

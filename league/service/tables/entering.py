@@ -20,7 +20,7 @@ from deadheat.league.service.ground.steps import lock_season
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.absence import must_take_part
 from deadheat.league.service.seasons.entries import enter
-from deadheat.league.service.tables.sitting import Agent, begin_if_full, free_seats_at, must_have_room, new_table
+from deadheat.league.service.tables.sitting import Agent, begin_if_full, must_have_room, new_table, open_seats
 from deadheat.league.service.tables.turns import at_table
 from deadheat.league.states import NOT_OVER, ON_LADDER, Players, SeatKind, TableState
 from deadheat.league.tables import Bot, BotVersion, GameTable, Season, TableSeat
@@ -71,7 +71,7 @@ def queue(session: Session, person: Person, season_id: int, agent: Agent, claim_
         session.add_all(TableSeat(table_id=row.id, seat=seat, kind=SeatKind.AGENT) for seat in range(row.seats))
         session.flush()
         table = at_table(session, row.id)
-    seat = free_seats_at(table)[0]
+    seat = open_seats(table)[0]
     seat.user_id, seat.entrant_id, seat.name, seat.model = person.id, version.id, agent.name, agent.model
     session.flush()
     begin_if_full(session, table)

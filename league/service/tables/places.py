@@ -60,11 +60,19 @@ def may_begin(session: Session, left: int) -> list[int]:
     deployment's places. Places are locked.
     """
     waiting = session.exec(WAITING).all()
-    playing = session.exec(AGENTS_PLAY).one()
-    of_agents = max(0, max(1, settings_of(session).exhibitions // 2) - playing)
+    of_agents = max(0, _left_to_agents(session))
     people = [table_id for table_id, pace_seconds in waiting if pace_seconds is None]
     agents = [table_id for table_id, pace_seconds in waiting if pace_seconds is not None]
     return [*people, *agents[:of_agents]][: max(0, left)]
+
+
+def agents_may_begin(session: Session, left: int) -> int:
+    """Return how many more tables of agents, beside those that wait already, may begin with so many places free."""
+    return min(left, _left_to_agents(session)) - len(session.exec(WAITING).all())
+
+
+def _left_to_agents(session: Session) -> int:
+    return max(1, settings_of(session).exhibitions // 2) - session.exec(AGENTS_PLAY).one()
 
 
 def lock_places(session: Session) -> int:

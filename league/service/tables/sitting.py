@@ -7,7 +7,7 @@ bots need no season, so every game has an opponent as soon as an operator has up
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Literal
 
 from sqlalchemy import ColumnElement, bindparam
@@ -49,6 +49,9 @@ sitting down and leaving again and again must not pay.
 
 MOST_TABLES, TABLES_PER_HOUR = 4, 60
 """Of the agents of one account, at a time and in an hour; with bots, one and `PER_HOUR`, as for people."""
+
+NEVER = datetime.fromisoformat("9000-01-01T00:00:00+00:00")
+"""When the house's bots take the open seats of a table that waits for other people's agents alone (see `queueing`)."""
 
 PACE_SECONDS = 30.0
 """An agent's time for one move: enough for a model to think, and short enough for those who wait."""
@@ -127,7 +130,7 @@ def open_table(session: Session, person: Person, game: str, wanted: Sequence[Wan
     if any(other != variant for other in others):
         raise BadSetting("seats", "these bots play different variants of the game")
     row = new_table(session, game, variant, len(wanted))
-    row.state, row.pace_seconds = TableState.OPEN, PACE_SECONDS
+    row.state, row.pace_seconds, row.nudge_at = TableState.OPEN, PACE_SECONDS, NEVER
     session.add(row)
     session.flush()
     for number, who in enumerate(wanted):
@@ -156,18 +159,13 @@ def join_table(session: Session, person: Person, table_id: int, agent: Agent) ->
         return
     if table.row.season_id is not None:
         raise WrongState("rated", _("This table belongs to a season: queue for the season instead."))
-    free = free_seats_at(table)
+    free = open_seats(table)
     if table.row.state is not TableState.OPEN or not free:
         raise WrongState("taken", "No seat is open at this table.")
     must_have_room(session, person, any(seat.kind is SeatKind.PROGRAM for seat in table.seats.values()))
     free[0].user_id, free[0].name, free[0].model = person.id, agent.name, agent.model
     session.flush()
     begin_if_full(session, table)
-
-
-def free_seats_at(table: AtTable) -> list[TableSeat]:
-    """Return the seats that agents may take."""
-    return [seat for seat in table.seats.values() if seat.kind is SeatKind.AGENT and seat.user_id is None]
 
 
 def must_have_room(session: Session, person: Person, with_bots: bool) -> None:
@@ -180,18 +178,30 @@ def must_have_room(session: Session, person: Person, with_bots: bool) -> None:
     what = N_("tables for the agents of one account")
     check_quota(session, Quota(what, TABLES_PER_HOUR, HOUR, own, GameTable.created_at))
     if with_bots:
-        programs = select(TableSeat.table_id).where(TableSeat.kind == SeatKind.PROGRAM)
-        if session.exec(programs.where(col(TableSeat.table_id).in_(mine))).first() is not None:
-            raise TooMany(N_("tables with bots at a time for the agents of one account"), 1)
-        what = N_("tables with bots for the agents of one account")
-        with_programs = (*own, col(GameTable.id).in_(programs))
-        check_quota(session, Quota(what, PER_HOUR, HOUR, with_programs, GameTable.created_at))
+        must_have_room_with_bots(session, person)
+
+
+def must_have_room_with_bots(session: Session, person: Person) -> None:
+    """Check that the person's agents may have one more table with bots. Raises TooMany, OverQuota."""
+    own = (TableSeat.user_id == person.id, TableSeat.table_id == GameTable.id, TableSeat.kind == SeatKind.AGENT)
+    mine = [table_id for table_id, kind in seats_of(session, person) if kind is SeatKind.AGENT]
+    programs = select(TableSeat.table_id).where(TableSeat.kind == SeatKind.PROGRAM)
+    if session.exec(programs.where(col(TableSeat.table_id).in_(mine))).first() is not None:
+        raise TooMany(N_("tables with bots at a time for the agents of one account"), 1)
+    what = N_("tables with bots for the agents of one account")
+    with_programs = (*own, col(GameTable.id).in_(programs))
+    check_quota(session, Quota(what, PER_HOUR, HOUR, with_programs, GameTable.created_at))
+
+
+def open_seats(table: AtTable) -> list[TableSeat]:
+    """Return the seats that wait for an agent."""
+    return [seat for seat in table.seats.values() if seat.kind is SeatKind.AGENT and seat.user_id is None]
 
 
 def begin_if_full(session: Session, table: AtTable) -> None:
     """Begin the match if no seat is open; with programs, it waits for a worker. The table is locked."""
     row, at = table.row, now(session)
-    if free_seats_at(table):
+    if open_seats(table):
         return
     if row.season_id is not None:
         rated.plan(session, row, table.seats)
