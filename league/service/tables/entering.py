@@ -20,6 +20,7 @@ from deadheat.league.service.ground.steps import lock_season
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.absence import must_take_part
 from deadheat.league.service.seasons.entries import enter
+from deadheat.league.service.tables.queueing import HOUSE_AFTER
 from deadheat.league.service.tables.sitting import Agent, begin_if_full, must_have_room, new_table, open_seats
 from deadheat.league.service.tables.turns import at_table
 from deadheat.league.states import NOT_OVER, ON_LADDER, Players, SeatKind, TableState
@@ -66,6 +67,7 @@ def queue(session: Session, person: Person, season_id: int, agent: Agent, claim_
     else:
         row = new_table(session, season.game, season.variant, season.seats)
         row.season_id, row.state, row.pace_seconds = season.id, TableState.OPEN, float(season.move_seconds)
+        row.nudge_at = now(session) + HOUSE_AFTER
         session.add(row)
         session.flush()
         session.add_all(TableSeat(table_id=row.id, seat=seat, kind=SeatKind.AGENT) for seat in range(row.seats))

@@ -21,20 +21,33 @@ from sqlalchemy import bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
-from deadheat.engine.core import NS_PER_S, Seat
+from deadheat.engine.core import NS_PER_S, Fault, Seat
 from deadheat.engine.transcript import Transcript
 from deadheat.engine.verdicts import Taken
 from deadheat.league.causes import Cause
 from deadheat.league.database import now, surroundings
 from deadheat.league.jobs import AttemptRecord, MatchJob, ProgramRef, SeriesJob
 from deadheat.league.outcomes import outcome
+from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.steps import move, touch_log
 from deadheat.league.service.series import live
 from deadheat.league.service.series.dropping import drop as drop_series
 from deadheat.league.service.series.outcomes import About, write_outcomes
 from deadheat.league.service.series.planning import Table, add_series
-from deadheat.league.states import JobState, Purpose
-from deadheat.league.tables import Bot, BotVersion, GameTable, Match, Participant, Season, Series, TableSeat, User
+from deadheat.league.states import ENTERABLE, ON_LADDER, JobState, Purpose
+from deadheat.league.tables import (
+    AbsentEntry,
+    Bot,
+    BotVersion,
+    Entry,
+    GameTable,
+    Match,
+    Participant,
+    Season,
+    Series,
+    TableSeat,
+    User,
+)
 from deadheat.league.verification.agreement import player
 
 NEVER = datetime.fromisoformat("9000-01-01T00:00:00+00:00")
@@ -70,6 +83,24 @@ def _seated(session: Session, match_id: int) -> list[tuple[int, Seat]]:
     seated = columns(col(Participant.version_id), col(Participant.seat)).where(col(Participant.match_id) == match_id)
     session.flush()
     return [(version_id, seat) for version_id, seat in session.connection().execute(seated.order_by("seat"))]
+
+
+def guests(session: Session, season: Season, newest: Mapping[int, int]) -> dict[int, int]:
+    """Return the versions with which the house's bots may sit down in a season now, by bot, and enter those bots.
+    `newest`: the newest version of each. The season is locked.
+    """
+    if season.state not in ON_LADDER:
+        return {}
+    known = select(Entry.bot_id, Entry.version_id).where(Entry.season_id == season.id)
+    playing = dict(session.exec(known.where(col(Entry.bot_id).in_(newest))).all())
+    for bot_id, version_id in newest.items() if season.state in ENTERABLE else ():
+        if bot_id not in playing:
+            entry = Entry(season_id=season.id, bot_id=bot_id, version_id=version_id, created_at=now(session))
+            session.add(entry)
+            playing[bot_id] = version_id
+            record(session, SYSTEM, "entered", f"season/{season.id}", {"bot": bot_id, "follows": True})
+    out = session.exec(select(AbsentEntry.bot_id).where(AbsentEntry.season_id == season.id)).all()
+    return {bot_id: version_id for bot_id, version_id in playing.items() if bot_id not in out}
 
 
 def about(session: Session, match_id: int) -> dict[str, object]:
@@ -124,9 +155,16 @@ def close(session: Session, row: GameTable, transcript: Transcript, sha256: str)
 
 
 def _evidence(transcript: Transcript) -> dict[str, object]:
-    """Return the ledger's evidence of time that a host took from programs at the table."""
-    taken = Taken.of(transcript.prompts())
-    facts = {"stolen_ns": taken.stolen_ns, "past_deadline": taken.past_deadline}
+    """Return the ledger's evidence of programs' time-outs, and of time that the host took from them."""
+    prompts = [*transcript.prompts()]
+    late = [
+        {"seat": each.message.seat, "limit_ns": each.limit_ns, "stolen_ns": each.reply.stolen_ns}
+        | {**each.reply.evidence._asdict(), "own_ns": each.reply.own_ns}
+        for each in prompts
+        if each.reply.fault is Fault.TIMEOUT and each.reply.evidence is not None
+    ]
+    taken = Taken.of(prompts)
+    facts = {"timeouts": late, "stolen_ns": taken.stolen_ns, "past_deadline": taken.past_deadline}
     return {name: value for name, value in facts.items() if value}
 
 
