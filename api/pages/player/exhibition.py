@@ -114,6 +114,8 @@ def exhibition(shared: Shared, request: Request, visit: forms.Present, exhibitio
     info = shared.read(viewing.table_info, exhibition_id)
     if visit is None and info.state in NOT_OVER:  # this may be its player, who has signed out since
         raise forms.sign_in_first(request, shared)
+    if info.match_id is not None:
+        return forms.onward(f"/matches/{info.match_id}")
     return _page(shared, visit, exhibition_id)
 
 

@@ -12,6 +12,7 @@ from deadheat.league.causes import Cause
 from deadheat.league.database import now, settings_of
 from deadheat.league.errors import NoPlace
 from deadheat.league.service.ground.steps import move, set_values
+from deadheat.league.service.tables import rated
 from deadheat.league.states import TableState
 from deadheat.league.tables import GameTable, TableSeat
 
@@ -104,6 +105,7 @@ def abandon(session: Session, table_id: int, before: TableState, cause: str, *co
     abandoned = move(session, GameTable, table_id, before, after, *conditions, **closed, finished_at=at)
     if abandoned:
         free_seats(session, table_id)
+        rated.drop(session, table_id, cause)
     return abandoned
 
 
