@@ -77,6 +77,6 @@ def keep_record(shared: Services, table_id: int) -> None:
     transcript = shared.read(record, table_id)
     if transcript is not None:
         try:
-            shared.change(finish, table_id, 0, transcript.result, shared.blobs.put(encode(transcript)))
+            shared.change(finish, table_id, 0, transcript.result, shared.blobs.put(encode(transcript)), transcript)
         except BlobsAway as error:
             log.warning("the record of table %d cannot be stored yet: %s", table_id, error.why)

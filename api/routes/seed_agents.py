@@ -7,9 +7,7 @@ JSON; `lines` is always what it would have read since its last answer.
 """
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request
@@ -18,6 +16,7 @@ from pydantic import ConfigDict, Field, StringConstraints
 from sqlmodel import Session
 
 from deadheat.api.deps import Id, Received, Shared, asker, credentials, look_up
+from deadheat.api.edge.arrival import Arrival
 from deadheat.api.routes.tables import until_news
 from deadheat.api.schemas import MAX_ID, Input, Label
 from deadheat.api.services import Services
@@ -33,7 +32,6 @@ from deadheat.league.service.tables.sitting import Agent
 from deadheat.league.states import NOT_OVER, SeatKind, TableState, TokenKind
 
 Told = dict[str, Any]
-Waited = Callable[[], timedelta]
 
 NO_KEY = "Register with the token of an account, as Authorization: Bearer dh_...; here, nobody plays without one."
 
@@ -183,12 +181,12 @@ async def state(shared: Shared, player: Asking, request: Request, match_id: Id, 
 
 
 @router.post("/matches/{match_id}/action")
-def act(waited: Received, shared: Shared, player: Asking, match_id: Id, body: Action) -> Told:
-    play(shared, player, match_id, body.sequence, body.action, waited)
+def act(arrival: Received, shared: Shared, player: Asking, match_id: Id, body: Action) -> Told:
+    play(shared, player, match_id, body.sequence, body.action, arrival)
     return shared.change(state_of, player, match_id)
 
 
-def play(shared: Services, player: Player, match_id: int, sequence: int, action: Told, waited: Waited) -> None:
+def play(shared: Services, player: Player, match_id: int, sequence: int, action: Told, arrival: Arrival) -> None:
     """Make a move. Raises as `turns.answer`."""
     line = action.get("line")
     if not isinstance(line, str):
@@ -196,7 +194,8 @@ def play(shared: Services, player: Player, match_id: int, sequence: int, action:
     if len(line) > MAX_LINE_BYTES or not line.isprintable():
         raise errors.IllegalMove("a move is one short line")
     shared.read(must_sit, player, match_id)
-    receipt = shared.change(turns.answer, player.person, match_id, sequence, line, SeatKind.AGENT, waited)
+    given = (line, SeatKind.AGENT, arrival.ago, arrival.ours)
+    receipt = shared.change(turns.answer, player.person, match_id, sequence, *given)
     if receipt.refused is not None:
         raise errors.IllegalMove(receipt.refused)
     keep_record(shared, match_id)

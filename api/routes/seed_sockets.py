@@ -15,9 +15,7 @@ both live, which is harmless.
 
 import asyncio
 import logging
-import time
 from contextlib import suppress
-from datetime import timedelta
 from typing import Any, Literal
 
 from fastapi import HTTPException
@@ -30,6 +28,7 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from deadheat.api.edge import sessions
+from deadheat.api.edge.arrival import Arrival
 from deadheat.api.errors import STATUS, in_seeds_words
 from deadheat.api.pages.player.exhibition import LOOK_SECONDS
 from deadheat.api.routes.seed_agents import Lenient, Player, Told, must_sit, play, player_of, state_of
@@ -151,21 +150,20 @@ async def _hear(shared: Services, socket: WebSocket, match_id: int) -> None:
         message = await socket.receive()
         if message["type"] == "websocket.disconnect":
             return
-        at = time.monotonic()
-        refused = await run_in_threadpool(_take, shared, _key(socket), match_id, message.get("text") or "", at)
+        arrival = Arrival()
+        refused = await run_in_threadpool(_take, shared, _key(socket), match_id, message.get("text") or "", arrival)
         if refused is not None:
             await socket.send_json({"type": "error", **refused})
             await asyncio.sleep(SLOWER_SECONDS if "retryAfterMs" in refused else 0)
 
 
-def _take(shared: Services, key: str, match_id: int, text: str, at: float) -> Told | None:
+def _take(shared: Services, key: str, match_id: int, text: str, arrival: Arrival) -> Told | None:
     """Make the move in a message, and return why it was refused, if it was."""
     try:
         player = player_of(shared, key)
         shared.rates.message_by(player.person.id)
         move = Move.model_validate_json(text)
-        waited = lambda: timedelta(seconds=time.monotonic() - at)  # noqa: E731  it is passed on
-        play(shared, player, match_id, move.sequence, move.payload, waited)
+        play(shared, player, match_id, move.sequence, move.payload, arrival)
     except ValidationError:
         return {"error": "invalid_request", "details": 'Send {"type": "action", "sequence": N, "payload": {...}}.'}
     except errors.OverQuota as over:

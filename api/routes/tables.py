@@ -13,7 +13,7 @@ from pydantic import Field
 
 from deadheat.api.deps import REFUSED, Asker, Id, Received, Shared
 from deadheat.api.pages.player.exhibition import LOOK_SECONDS, Tables
-from deadheat.api.schemas import MAX_ID, Input, Items, Label, RowId
+from deadheat.api.schemas import MAX_ID, Input, Items, Label, Name, RowId
 from deadheat.api.services import Services
 from deadheat.api.watching import keep_record
 from deadheat.engine.core import MAX_LINE_BYTES
@@ -22,12 +22,13 @@ from deadheat.league.errors import IllegalMove, NotFound
 from deadheat.league.records import from_row
 from deadheat.league.records.tables import Receipt, SeatAtTable, TableTurn, TableView
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.tables import queueing, sitting, turns, viewing
+from deadheat.league.service.tables import entering, queueing, sitting, turns, viewing
 from deadheat.league.service.tables.programs import TABLES
 from deadheat.league.service.tables.sitting import Agent
 from deadheat.league.states import NOT_OVER, SeatKind, TableState
 
 router = APIRouter(prefix="/v1/tables", tags=["tables"])
+seasons_router = APIRouter(prefix="/v1/seasons", tags=["tables"])
 
 WAIT_SECONDS = 25.0
 """How long a request for the next turn is held: less than the 30 s after which many proxies give up."""
@@ -44,6 +45,15 @@ class Joining(Input):
 
     name: Label = Field(description="The agent's name, for those who watch.", examples=["my-agent"])
     model: Label | Literal[""] = Field(default="", description="Which model or program it is. Nobody checks it.")
+
+
+class Entrant(Input):
+    """An agent in seasons: the bot of its owner that has this name."""
+
+    name: Name = Field(description="Its name, as that of a bot.", examples=["my-agent"])
+    model: Label | Literal[""] = Field(
+        default="", description="Which model or program it is: each is a version of its own. Nobody checks it."
+    )
 
 
 class Queueing(Joining):
@@ -93,6 +103,16 @@ def queue(shared: Shared, asker: Asker, body: Queueing) -> TableView:
     return _begun(shared, shared.change(queueing.queue, asker, body.game, Agent(body.name, body.model)))
 
 
+@seasons_router.post("/{season_id}/table", responses={**REFUSED, 422: {}, 429: {}})
+def queue_for_season(shared: Shared, asker: Asker, season_id: Id, body: Entrant) -> TableView:
+    """Sit your agent down for a rated match in a season of agents. It waits at this table until all seats are taken;
+    ask again if nobody comes. While it sits there, this returns the same table.
+    """
+    agent = Agent(body.name, body.model)
+    claim = shared.blobs.put(entering.claim_of(agent))
+    return _begun(shared, shared.change(entering.queue, asker, season_id, agent, claim))
+
+
 @router.get("/{table_id}", responses={404: {}})
 def get_table(shared: Shared, table_id: Id) -> TableView:
     """Return a table. When it is over, `/v1/exhibitions/{table_id}` has its replay and transcript."""
@@ -139,7 +159,7 @@ async def until_news(shared: Services, person: Person, request: Request, table_i
 
 @router.post("/{table_id}/turns/{turn}", responses={**REFUSED, 422: {}})
 def answer_turn(
-    waited: Received,
+    arrival: Received,
     shared: Shared,
     asker: Asker,
     table_id: Id,
@@ -150,7 +170,8 @@ def answer_turn(
     over (`late`). 422: the rules refuse the answer. You may try again within your time; a third such answer
     counts as it is.
     """
-    receipt = shared.change(turns.answer, asker, table_id, turn, body.line, SeatKind.AGENT, waited)
+    given = (body.line, SeatKind.AGENT, arrival.ago, arrival.ours)
+    receipt = shared.change(turns.answer, asker, table_id, turn, *given)
     if receipt.refused is not None:
         raise IllegalMove(receipt.refused)
     keep_record(shared, table_id)

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
@@ -37,7 +37,7 @@ from deadheat.league.tables import GameTable, Match, RatingSnapshot, Series, Wor
 from tests.benchmarks.engine_of_our_own import PrivateEngine
 from tests.cluster.network import Machine, Network
 from tests.cluster.servers import ADDRESS, Primary, Redis, until
-from tests.invariants import broken, convicted
+from tests.invariants import broken, convicted, given_up, unfinished
 
 API_MACHINES = ("api1", "api2")
 WORKERS = ("w1", "w2", "w3")
@@ -224,6 +224,15 @@ class Cluster:
                     raise
                 client.change_season(season_id, {"state": "closed", "force": True})
         until("the season's standings are published", lambda: self._published(season_id), 120)
+
+    def until(self, what: str, true: Callable[[], object], seconds: float) -> None:
+        """Wait for a condition. A failure reports what is unfinished, all warnings and the ends of all logs."""
+        try:
+            until(what, true, seconds)
+        except AssertionError as error:
+            with self.database.reading() as session:
+                found = [*unfinished(session), *given_up(session)]
+            raise AssertionError("\n".join([str(error), *found, *self.warned(), self.log()])) from None
 
     # --- Its state.
 

@@ -13,7 +13,7 @@ from tests.league import postgres
 
 @pytest.fixture(scope="package")
 def cluster(engine_required: None) -> Iterator[Cluster]:
-    """A running cluster; a failing test's report contains the ends of all logs."""
+    """A running cluster."""
     if problem := network.missing():
         pytest.skip(problem)
     if postgres.binaries() is None:

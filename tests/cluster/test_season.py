@@ -18,7 +18,7 @@ def test_three_machines_play_a_season_and_every_invariant_holds(cluster: Cluster
     season_id = cluster.season(bots, games_per_pair=GAMES, series_length=SERIES)
     wanted = GAMES * BOTS * (BOTS - 1) // 2
     with cluster.api(name="api2") as client:
-        until("every match is done", lambda: client.season(season_id).progress.done == wanted, 180)
+        cluster.until("every match is done", lambda: client.season(season_id).progress.done == wanted, 180)
     cluster.close(season_id)
 
     assert cluster.broken() == []

@@ -289,6 +289,7 @@ TABLE: tuple[Line, ...] = (
     post("/play/{exhibition_id}/resign", "in 404 owner=303"),
     # --- agents at tables
     post("/v1/tables", "401 201", {"game": "yacht-auction", "name": "agent", "seats": ["me", "open"]}),
+    post("/v1/seasons/{season_id}/table", "401 409", {"name": "agent"}),
     post("/v1/tables/queue", "401 200", {"game": "yacht-auction", "name": "agent"}),
     post("/v1/tables/{table_id}/seat", "401 404", {"name": "agent"}, params={"table_id": "9999"}),
     get("/v1/tables/{table_id}/next", OWN),

@@ -12,6 +12,7 @@ from deadheat.league.causes import Cause
 from deadheat.league.database import now, settings_of
 from deadheat.league.errors import NoPlace
 from deadheat.league.service.ground.steps import move, set_values
+from deadheat.league.service.tables import rated
 from deadheat.league.states import TableState
 from deadheat.league.tables import GameTable, TableSeat
 
@@ -75,9 +76,9 @@ def _left_to_agents(session: Session) -> int:
 
 
 def lock_places(session: Session) -> int:
-    """Return `places_left` and lock it until the transaction ends. Call this before using or changing the number, and
-    before locking a table: otherwise a place that another person has just taken seems to be one that its owner left
-    unused.
+    """Return `places_left` and lock it until the transaction ends. Call this before using or changing the number:
+    otherwise a place that another person has just taken seems to be one that its owner left unused.
+    The order everywhere is: the person (`lock_user`), places, the table. Who may abandon a table locks places first.
     """
     if session.get_bind().dialect.name == "postgresql":
         session.connection().execute(text(f"SELECT pg_advisory_xact_lock({PLACES_LOCK})"))
@@ -104,6 +105,7 @@ def abandon(session: Session, table_id: int, before: TableState, cause: str, *co
     abandoned = move(session, GameTable, table_id, before, after, *conditions, **closed, finished_at=at)
     if abandoned:
         free_seats(session, table_id)
+        rated.drop(session, table_id, cause)
     return abandoned
 
 

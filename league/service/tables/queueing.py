@@ -20,10 +20,11 @@ from deadheat.engine.games import GAMES
 from deadheat.league.database import now, surroundings
 from deadheat.league.errors import OverQuota, TooMany, UnknownGame, WrongState
 from deadheat.league.service.bots.bots import lock_user
-from deadheat.league.service.ground.steps import set_values
+from deadheat.league.service.ground.steps import lock_season, set_values
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import HOUSE
 from deadheat.league.service.tables.places import agents_may_begin, lock_places
+from deadheat.league.service.tables.rated import guests
 from deadheat.league.service.tables.sitting import (
     Agent,
     Wanted,
@@ -109,11 +110,16 @@ def sit_in(session: Session, table_id: int) -> bool:
     there is no house bot of the game, no place is free, or one of the agents' owners has enough tables with bots.
     """
     is_room = agents_may_begin(session, lock_places(session)) > 0
+    season_id = session.get_one(GameTable, table_id).season_id
+    season = None if season_id is None else lock_season(session, season_id)
     table = at_table(session, table_id, locked=True)
     row, free, at = table.row, open_seats(table), now(session)
     if row.state is not TableState.OPEN or row.nudge_at > at:
         return False
     newest = dict(session.connection().execute(HOUSE_VERSIONS, {"game": row.game}).all())
+    if season is not None:
+        newest = guests(session, season, newest)
+        is_room = is_room and len(newest) >= len(free)  # no version plays itself in a season
     if not newest or not is_room or not _may_meet_bots(session, table):
         row.nudge_at = at + AGAIN_AFTER
         return False
@@ -137,7 +143,11 @@ def _may_meet_bots(session: Session, table: AtTable) -> bool:
     return True
 
 
-OPEN_HERE = (col(GameTable.game) == bindparam("game"), col(GameTable.state) == TableState.OPEN)
+OPEN_HERE = (
+    col(GameTable.game) == bindparam("game"),
+    col(GameTable.state) == TableState.OPEN,
+    col(GameTable.season_id).is_(None),
+)
 AT_TABLE = exists().where(col(TableSeat.table_id) == GameTable.id)
 TO_JOIN = (
     select(GameTable.id)
@@ -156,7 +166,7 @@ OF_AGENT = (
     .where(col(GameTable.state).in_(NOT_OVER))
     .order_by(col(GameTable.id).desc())
 )
-QUEUED = OF_AGENT.where(col(GameTable.game) == bindparam("game"))
+QUEUED = OF_AGENT.where(col(GameTable.game) == bindparam("game"), col(GameTable.season_id).is_(None))
 FOUND = OF_AGENT.where(col(GameTable.state) != TableState.OPEN)
 DUE = (
     select(GameTable.id)

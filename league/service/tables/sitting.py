@@ -25,9 +25,10 @@ from deadheat.league.service.bots.bots import HOUR, Quota, check_quota, lock_use
 from deadheat.league.service.ground.steps import existing, flush_unless_taken
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import HOUSE
+from deadheat.league.service.tables import rated
 from deadheat.league.service.tables.places import free_place
 from deadheat.league.service.tables.turns import AtTable, at_table, begin
-from deadheat.league.states import NOT_OVER, OF_CHALLENGES, WITH_RESULT, SeasonState, SeatKind, TableState, VersionState
+from deadheat.league.states import NOT_OVER, OF_CHALLENGES, WITH_RESULT, SeasonState, SeatKind, TableState
 from deadheat.league.tables import (
     Bot,
     BotVersion,
@@ -120,7 +121,7 @@ def open_table(session: Session, person: Person, game: str, wanted: Sequence[Wan
     if wanted.count("me") != 1:
         raise BadSetting("seats", "exactly one seat is yours, so exactly one must be 'me'")
     _check_table(game, len(wanted) - 1, None)
-    _must_have_room(session, person, any(isinstance(who, int) for who in wanted))
+    must_have_room(session, person, any(isinstance(who, int) for who in wanted))
     bots = {bot_id: existing(session, Bot, bot_id) for bot_id in wanted if isinstance(bot_id, int)}
     if any(bot.game != game for bot in bots.values()):
         raise BadSetting("seats", f"these bots must all play {game}")
@@ -156,16 +157,18 @@ def join_table(session: Session, person: Person, table_id: int, agent: Agent) ->
     table = at_table(session, table_id, locked=True)
     if any(seat.user_id == person.id for seat in table.seats.values()):
         return
+    if table.row.season_id is not None:
+        raise WrongState("rated", _("This table belongs to a season: queue for the season instead."))
     free = open_seats(table)
     if table.row.state is not TableState.OPEN or not free:
         raise WrongState("taken", "No seat is open at this table.")
-    _must_have_room(session, person, any(seat.kind is SeatKind.PROGRAM for seat in table.seats.values()))
+    must_have_room(session, person, any(seat.kind is SeatKind.PROGRAM for seat in table.seats.values()))
     free[0].user_id, free[0].name, free[0].model = person.id, agent.name, agent.model
     session.flush()
     begin_if_full(session, table)
 
 
-def _must_have_room(session: Session, person: Person, with_bots: bool) -> None:
+def must_have_room(session: Session, person: Person, with_bots: bool) -> None:
     """Check that the person's agents may have one more table. The transaction locks the person before any table."""
     lock_user(session, person)
     mine = [table_id for table_id, kind in seats_of(session, person) if kind is SeatKind.AGENT]
@@ -200,6 +203,8 @@ def begin_if_full(session: Session, table: AtTable) -> None:
     row, at = table.row, now(session)
     if open_seats(table):
         return
+    if row.season_id is not None:
+        rated.plan(session, row, table.seats)
     if all(seat.kind is not SeatKind.PROGRAM for seat in table.seats.values()):
         begin(session, table)
         return
@@ -255,7 +260,7 @@ def playable() -> tuple[ColumnElement[bool], ...]:
     match = (col(Match.id) == Participant.match_id, col(Match.state).in_(WITH_RESULT))
     series = (col(Series.id) == Match.series_id, col(Series.purpose).not_in(OF_CHALLENGES))
     has_played = exists().where(col(Participant.version_id) == BotVersion.id, *match, *series)
-    return col(BotVersion.state) == VersionState.READY, or_(plays, has_played, col(BotVersion.bot_id).in_(houses))
+    return col(BotVersion.program_sha256).is_not(None), or_(plays, has_played, col(BotVersion.bot_id).in_(houses))
 
 
 def _check_table(game: str, opponents: int, seat: Seat | None) -> int:
