@@ -24,6 +24,7 @@ from deadheat.api.watching import keep_record
 from deadheat.engine.core import MAX_LINE_BYTES
 from deadheat.engine.games.folder import folders, protocol_of
 from deadheat.league import errors
+from deadheat.league.database import settings_of
 from deadheat.league.records.tables import TableTurn
 from deadheat.league.service.people.access import AGENT_KEY, issue_agent_key
 from deadheat.league.service.people.person import Person
@@ -234,4 +235,5 @@ def _end(session: Session, turn: TableTurn) -> Told:
         {"name": player.known_as, "seat": player.seat, "rank": rank, "points": gained, "you": player.seat == turn.seat}
         for player, rank, gained in zip(info.players, ranks, points, strict=False)
     ]
-    return {"results": results, "reason": info.cause or "finished", "replayUrl": f"/play/{turn.table_id}"}
+    replay = f"{settings_of(session).site_url.rstrip('/')}/play/{turn.table_id}"
+    return {"results": results, "reason": info.cause or "finished", "replayUrl": replay}

@@ -22,6 +22,7 @@ from fastapi import HTTPException
 from fastapi.concurrency import run_in_threadpool
 from fastapi.security.utils import get_authorization_scheme_param
 from pydantic import ValidationError
+from sqlalchemy.exc import SQLAlchemyError
 from sqlmodel import Session
 from starlette.responses import JSONResponse
 from starlette.routing import WebSocketRoute
@@ -29,7 +30,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from deadheat.api.edge import sessions
 from deadheat.api.edge.arrival import Arrival
-from deadheat.api.errors import STATUS, in_seeds_words
+from deadheat.api.errors import SOON, STATUS, in_seeds_words, log_outage
 from deadheat.api.pages.player.exhibition import LOOK_SECONDS
 from deadheat.api.routes.seed_agents import Lenient, Player, Told, must_sit, play, player_of, state_of
 from deadheat.api.schemas import MAX_ID
@@ -65,6 +66,10 @@ async def serve(socket: WebSocket) -> None:
     except (errors.LeagueError, HTTPException) as error:
         await socket.send_denial_response(_denial(error))
         return
+    except SQLAlchemyError as error:
+        log_outage("a WebSocket", error)
+        await socket.send_denial_response(JSONResponse({"error": "database_away"}, 503, SOON))
+        return
     await socket.accept()
     who, replaced = (player.person.id, player.agent.name, match_id), asyncio.Event()
     _newest.get(who, replaced).set()
@@ -85,7 +90,9 @@ async def serve(socket: WebSocket) -> None:
         for task in tasks:
             task.cancel()
         for ended in await asyncio.gather(*tasks, return_exceptions=True):
-            if isinstance(ended, Exception) and not isinstance(ended, WebSocketDisconnect):
+            if isinstance(ended, SQLAlchemyError):
+                log_outage("a WebSocket", ended)
+            elif isinstance(ended, Exception) and not isinstance(ended, WebSocketDisconnect):
                 log.warning("a socket of table %d is closed; its agent may connect again", match_id, exc_info=ended)
 
 
