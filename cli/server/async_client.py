@@ -73,6 +73,7 @@ class AsyncClient:
     mark_read = _awaited(Client.mark_read)
     open_tables = _awaited(Client.open_tables)
     make_table = _awaited(Client.make_table)
+    queue = _awaited(Client.queue)
     join_table = _awaited(Client.join_table)
     next_turn = _awaited(Client.next_turn)
     answer_turn = _awaited(Client.answer_turn)
