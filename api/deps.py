@@ -1,15 +1,13 @@
 """Dependencies of routes: the shared services, and the person behind a request."""
 
-import time
-from collections.abc import Callable
-from datetime import timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from fastapi import Depends, Path, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from fastapi.security.utils import get_authorization_scheme_param
 
 from deadheat.api.edge import sessions
+from deadheat.api.edge.arrival import ARRIVED, Arrival
 from deadheat.api.schemas import MAX_ID, PLAIN, RowId
 from deadheat.api.services import Services
 from deadheat.league.errors import BadToken
@@ -45,22 +43,19 @@ async def services(request: Request) -> Services:
 Shared = Annotated[Services, Depends(services)]
 
 
-async def received(request: Request) -> Callable[[], timedelta]:
-    """Read the whole request, and return a function that says how long ago that was. Depend on it before everything
-    that waits for a thread.
-    """
+async def received(request: Request) -> Arrival:
+    """Read the whole request, and return when it had arrived. Depend on it first: not every server notes that."""
     await request.body()
-    at = time.monotonic()
-    return lambda: timedelta(seconds=time.monotonic() - at)
+    return cast("Arrival", getattr(request.state, ARRIVED, None) or Arrival())
 
 
-Received = Annotated[Callable[[], timedelta], Depends(received)]
+Received = Annotated[Arrival, Depends(received)]
 
-_bearer = HTTPBearer(auto_error=False, description="A token of POST /v1/tokens, as `Authorization: Bearer dh_...`.")
+credentials = HTTPBearer(auto_error=False, description="A token of POST /v1/tokens, as `Authorization: Bearer dh_...`.")
 
 
 def asker(
-    request: Request, shared: Shared, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
+    request: Request, shared: Shared, sent: Annotated[HTTPAuthorizationCredentials | None, Depends(credentials)]
 ) -> Person:
     """Return the owner of the request's token, or else of its session.
 
@@ -69,8 +64,8 @@ def asker(
         HTTPException: 403, a session's request that did not come from one of our pages.
     """
     safe = request.method in sessions.SAFE
-    if credentials is not None:
-        person = look_up(shared, credentials.credentials, TokenKind.TOKEN).person
+    if sent is not None:
+        person = look_up(shared, sent.credentials, TokenKind.TOKEN).person
     elif (secret := sessions.secret_of(request, shared.settings)) is None:
         raise BadToken("the request has none")
     else:
@@ -86,7 +81,7 @@ def asker(
 
 def viewer(request: Request, shared: Shared) -> Person | None:
     """Return the signed-in person, or None, for a page that is the same for most people. An expired session is None."""
-    # `_bearer` would make the API's description demand a token.
+    # `credentials` would make the API's description demand a token.
     scheme, token = get_authorization_scheme_param(request.headers.get("authorization"))
     secret, kind = sessions.secret_of(request, shared.settings), TokenKind.SESSION
     if scheme.lower() == "bearer" and token:

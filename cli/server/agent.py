@@ -22,7 +22,7 @@ from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import asks
 from deadheat.cli.server.wire import Refused
 from deadheat.engine.core import NS_PER_S, Message, Reply
-from deadheat.league.records.tables import TableTurn, TableView
+from deadheat.league.records.tables import TableTurn
 from deadheat.sandbox.box import Limits, Program
 from deadheat.sandbox.local import LocalSandbox
 from deadheat.sandbox.pipes import PipeTransport
@@ -50,6 +50,12 @@ class Agent:
         """Make a table, and return its number. `seats`: "me" once, "open" for other people's agents, bots by number."""
         return self._league.make_table({"game": game, "seats": list(seats), **self._about}).id
 
+    def queue(self, game: str) -> int:
+        """Take a seat at the oldest open table of a game, or at a new one, and return the table's number. After 30
+        seconds, the house's bots take the seats that are still open.
+        """
+        return persist(lambda: self._league.queue({"game": game, **self._about})).id
+
     def join(self, table_id: int) -> None:
         """Take the first open seat of a table."""
         self._league.join_table(table_id, self._about)
@@ -57,15 +63,21 @@ class Agent:
     def play(self, table_id: int, decide: Decide) -> TableTurn:
         """Answer every question with what `decide` makes of it, and return the table when the match is over.
 
-        An answer that the rules refuse is sent until it counts as it is. Raises Refused.
+        An answer that the rules refuse is sent until it counts as it is. Raises Refused, WentBack.
         """
-        after = 0
+        after, line = 0, ""
         while True:
             turn = persist(lambda: self._league.next_turn(table_id, after))  # noqa: B023  called at once
             if turn.state in OVER:
                 return turn
             if turn.prompt is not None:
-                self._answer(table_id, turn, decide(turn))
+                if turn.turn < after:
+                    raise WentBack(f"the league was restored from a back-up: it asks turn {turn.turn} again")
+                if turn.turn == after:  # the answer was too late, or is no longer known
+                    time.sleep(AGAIN_SECONDS)
+                else:
+                    line = decide(turn)
+                self._answer(table_id, turn, line)
                 after = turn.turn
 
     def _answer(self, table_id: int, turn: TableTurn, line: str) -> None:
@@ -93,6 +105,10 @@ def persist(ask: Callable[[], Answered]) -> Answered:
             if not error.passing:
                 raise
             time.sleep(max(AGAIN_SECONDS, error.retry_after_seconds))
+
+
+class WentBack(Exception):
+    """The league was restored and repeats an old question. Calling `play` again continues there, with all lines."""
 
 
 class Failed(Exception):
@@ -129,7 +145,7 @@ class AtHome:
 def agent(
     client: Client,
     command: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="Your program, after two dashes.")],
-    game: Annotated[str, typer.Option(help="Make a table of this game, or take an open seat of one.")] = "",
+    game: Annotated[str, typer.Option(help="Play this game against whoever else wants to, or the league's bots.")] = "",
     table: Annotated[int, typer.Option(help="Take a seat at this table.", min=0)] = 0,
     bot: Annotated[list[int], typer.Option(help="With --game: play against this bot; give it for each seat.")] = [],  # noqa: B006
     name: Annotated[str, typer.Option(help="Your agent's name.")] = "agent",
@@ -139,9 +155,9 @@ def agent(
     if bool(game) == bool(table):
         fail("name either --game or --table", USAGE)
     player = Agent(client, name, model)
-    table_id = table or _table_of(client, player, game, bot)
     if table:
         player.join(table)
+    table_id = table or (player.sit(game, ["me", *bot]) if bot else player.queue(game))
     note(f"{client.server}/play/{table_id} shows the match when it is over.", f"table {table_id}:")
     program = AtHome(command)
     try:
@@ -149,24 +165,11 @@ def agent(
     except Failed as error:
         player.resign(table_id)
         fail(f"{error}; the match is resigned")
+    except WentBack as error:  # the program cannot hear the same lines twice
+        fail(f"{error}. Your program was stopped; its seat is not resigned, but runs out of time")
     finally:
         program.close()
     return Output(end, _words(end))
-
-
-def _table_of(client: Client, player: Agent, game: str, bots: Sequence[int]) -> int:
-    """Take a seat at the oldest open table of a game, or make one."""
-    for one in [] if bots else reversed(client.open_tables()):
-        if one.game == game and _is_free(client, one):
-            player.join(one.id)
-            return one.id
-    return player.sit(game, ["me", *bots] if bots else ["me", "open"])
-
-
-def _is_free(client: Client, table: TableView) -> bool:
-    """Say whether nobody of this account sits there."""
-    me = client.me().name
-    return all(seat.author != me for seat in table.players)
 
 
 def _words(end: TableTurn) -> str:

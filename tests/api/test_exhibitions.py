@@ -12,6 +12,7 @@ from sqlmodel import Session as DatabaseSession
 from sqlmodel import col, select, update
 
 from deadheat.api import deps
+from deadheat.api.edge import arrival
 from deadheat.api.edge.rates import Streams
 from deadheat.api.pages import forms
 from deadheat.api.pages.player import exhibition as pages
@@ -133,7 +134,7 @@ def test_a_move_that_came_in_time_counts_although_it_waited_for_a_thread(site: S
         clock.turn(1.5)
         return look_up(*given)
 
-    monkeypatch.setattr(deps, "time", SimpleNamespace(monotonic=lambda: clock.now.timestamp()))  # noqa: PLW0108 moves
+    monkeypatch.setattr(arrival, "time", SimpleNamespace(monotonic=lambda: clock.now.timestamp()))  # noqa: PLW0108 moves
     monkeypatch.setattr(forms, "look_up", waited)
     ada.client.post(path, data=fields, headers=OURS)
     assert heard(site, job) == "BID A 7"

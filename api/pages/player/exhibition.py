@@ -11,9 +11,9 @@ many tables as the deployment has places, and the streams are limited. Until a m
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 
 from fastapi import APIRouter, Request, Response
@@ -22,6 +22,7 @@ from sqlmodel import Session
 from starlette.responses import StreamingResponse
 
 from deadheat.api.deps import Id, Number, Received, Shared
+from deadheat.api.edge.arrival import Arrival
 from deadheat.api.edge.rates import Streams
 from deadheat.api.pages import forms
 from deadheat.api.pages.texts.markdown import rules_address, rules_for_people
@@ -113,13 +114,15 @@ def exhibition(shared: Shared, request: Request, visit: forms.Present, exhibitio
     info = shared.read(viewing.table_info, exhibition_id)
     if visit is None and info.state in NOT_OVER:  # this may be its player, who has signed out since
         raise forms.sign_in_first(request, shared)
+    if info.match_id is not None:
+        return forms.onward(f"/matches/{info.match_id}")
     return _page(shared, visit, exhibition_id)
 
 
 @router.post("/play/{exhibition_id}")
-async def move(waited: Received, shared: Shared, posted: forms.Submitted, exhibition_id: Id) -> Response:
+async def move(arrival: Received, shared: Shared, posted: forms.Submitted, exhibition_id: Id) -> Response:
     made: list[str] = []
-    act = partial(_move, shared, posted, exhibition_id, made, waited)
+    act = partial(_move, shared, posted, exhibition_id, made, arrival)
 
     def again(complaint: forms.Complaint) -> Response:  # a move that the rules refuse is not an error of the page
         return _page(shared, posted.visit, exhibition_id, replace(complaint, status=200))
@@ -130,9 +133,7 @@ async def move(waited: Received, shared: Shared, posted: forms.Submitted, exhibi
     return answer
 
 
-def _move(
-    shared: Services, posted: forms.Posted, exhibition_id: int, made: list[str], waited: Callable[[], timedelta]
-) -> Response:
+def _move(shared: Services, posted: forms.Posted, exhibition_id: int, made: list[str], arrival: Arrival) -> Response:
     """Make a move. If it changes the table, add the table's new version to `made`."""
     number, person = posted.fields.get("turn", ""), posted.visit.person
     with shared.db.transaction() as session:
@@ -142,7 +143,7 @@ def _move(
         if match is not None and prompt is not None and str(table.turn) == number:
             state = scenes_so_far(rules(table.info.game, table.info.variant), match, table.info.names)[-1].state
             line = turn_of(table.info.game, prompt, state, table.info.seat).line(posted.fields)
-            turns.answer(session, person, exhibition_id, table.turn, line, waited=waited)
+            turns.answer(session, person, exhibition_id, table.turn, line, waited=arrival.ago, ours=arrival.ours)
             made += {viewing.table_version(session, person, exhibition_id)} - {table.version}
     return forms.onward(f"/play/{exhibition_id}")  # if the form was out of date, the page shows the current question
 

@@ -16,6 +16,7 @@ from sqlmodel import Session, col, select
 
 from deadheat.engine.core import Reply, Result, Seat
 from deadheat.engine.games.folder import Identity
+from deadheat.engine.transcript import Transcript
 from deadheat.engine.unfinished import Replies, said
 from deadheat.league.causes import BLAMELESS, Cause
 from deadheat.league.database import now, settings_of
@@ -87,6 +88,7 @@ def _next_in_line(session: Session) -> int | None:
 
 def claim_table(session: Session, table_id: int, worker: str, host: Host) -> TableJob | None:
     """Claim a waiting match. Return None if it does not wait, or this machine may not take it."""
+    lock_places(session)  # an agent's table may have to be abandoned
     at = now(session)
     claiming = _claiming(games_here(), settings_of(session).judge_unfit)
     if not TABLES.claim(session, claiming, table_id, worker, **told_of(session, host)):
@@ -137,7 +139,7 @@ def exchange(session: Session, job: TableJob, number: int, replies: Mapping[Seat
     the match goes on from here, or is abandoned for our failure if agents have heard the rest. Repeating the call is
     harmless.
     """
-    if number < len(job.replies):
+    if heard(session, job, number):  # told already, so the table may have to be abandoned
         lock_places(session)
     row = session.exec(HELD_LOCKED, params={"id": job.table_id, "attempt": job.attempt}).first()
     if row is None:
@@ -207,9 +209,11 @@ def _ask_nobody(session: Session, table_id: int) -> None:
     set_values(session, TableSeat, where={"table_id": table_id}, **NOT_ASKED)
 
 
-def finish_table(session: Session, job: TableJob, result: Result, transcript_sha256: str) -> bool:
-    """Store the result. Return False if it is too late; nothing was changed then."""
-    return finish(session, job.table_id, job.attempt, result, transcript_sha256)
+def finish_table(
+    session: Session, job: TableJob, result: Result, transcript_sha256: str, transcript: Transcript | None = None
+) -> bool:
+    """Store the result, as `finish` does. Return False if it is too late; nothing was changed then."""
+    return finish(session, job.table_id, job.attempt, result, transcript_sha256, transcript)
 
 
 def release_table(
