@@ -22,6 +22,7 @@ from fastapi.routing import APIRoute
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from deadheat.api import errors, pages, routes
+from deadheat.api.edge.arrival import beat
 from deadheat.api.edge.caching import Files, GameFiles
 from deadheat.api.edge.connections import Watched
 from deadheat.api.edge.middleware import (
@@ -114,9 +115,9 @@ ROUTES = tuple(_found_routes())
 
 @asynccontextmanager
 async def _alive(app: FastAPI) -> AsyncIterator[None]:
-    """Watch the tables while the application runs."""
+    """Watch the tables and the event loop while the application runs."""
     services: Services = app.state.services
-    watching = asyncio.create_task(watch_tables(services))
+    watching = asyncio.gather(watch_tables(services), beat())
     yield
     watching.cancel()
     services.db.close()

@@ -1,15 +1,13 @@
 """Dependencies of routes: the shared services, and the person behind a request."""
 
-import time
-from collections.abc import Callable
-from datetime import timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from fastapi import Depends, Path, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from fastapi.security.utils import get_authorization_scheme_param
 
 from deadheat.api.edge import sessions
+from deadheat.api.edge.arrival import ARRIVED, Arrival
 from deadheat.api.schemas import MAX_ID, PLAIN, RowId
 from deadheat.api.services import Services
 from deadheat.league.errors import BadToken
@@ -45,16 +43,13 @@ async def services(request: Request) -> Services:
 Shared = Annotated[Services, Depends(services)]
 
 
-async def received(request: Request) -> Callable[[], timedelta]:
-    """Read the whole request, and return a function that says how long ago that was. Depend on it before everything
-    that waits for a thread.
-    """
+async def received(request: Request) -> Arrival:
+    """Read the whole request, and return when it had arrived. Depend on it first: not every server notes that."""
     await request.body()
-    at = time.monotonic()
-    return lambda: timedelta(seconds=time.monotonic() - at)
+    return cast("Arrival", getattr(request.state, ARRIVED, None) or Arrival())
 
 
-Received = Annotated[Callable[[], timedelta], Depends(received)]
+Received = Annotated[Arrival, Depends(received)]
 
 credentials = HTTPBearer(auto_error=False, description="A token of POST /v1/tokens, as `Authorization: Bearer dh_...`.")
 

@@ -19,6 +19,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from deadheat.api import metrics
 from deadheat.api.edge import Around
+from deadheat.api.edge.arrival import ARRIVED, Arrival
 from deadheat.api.edge.rates import counted_as
 from deadheat.league.config import Settings
 
@@ -62,6 +63,11 @@ class Connection(H11Protocol):
             del self.waiting[longest]  # an aborted transport is lost only after others have been accepted
             longest.transport.abort()
         metrics.connections.set(self.of_address.total())
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if not getattr(self.cycle, "more_body", True):  # there is a request, and it is complete
+            self.cycle.scope["state"].setdefault(ARRIVED, Arrival())
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._paused = False

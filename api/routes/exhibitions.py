@@ -54,20 +54,23 @@ def told_of(info: TableInfo, is_own: bool) -> str:
     """Describe how the match ended, addressing its person if `is_own`."""
     if info.ranks is None:
         if info.resigned or info.cause == Cause.RESIGNED:
-            return _("%(person)s resigned.", person=info.person)
+            resigned = [player.known_as for player in info.players if player.resigned]
+            return _("%(person)s resigned.", person=", ".join(resigned) or info.person)
         if info.cause == Cause.LEFT:
             return _("It was not played: %(person)s left before it began.", person=info.person)
         if info.cause == Cause.NO_WORKER:
             return _("It was not played: no worker was free.")
         return _("It was not played: the service failed too often (most recently: %(cause)s).", cause=info.cause)
-    if info.fault is Fault.EXITED:
-        return _("%(person)s resigned.", person=info.person)
-    if info.fault is Fault.TIMEOUT:
-        return _("%(person)s did not answer in time and lost.", person=info.person)
+    failed = ""
+    for fault, sentence in FAILED.items():
+        if names := [player.known_as for player in info.players if player.fault is fault and not player.bot_id]:
+            failed += _(sentence, person=", ".join(names)) + " "
+    if info.fault in FAILED:
+        return failed.strip()
     mine, words = info.ranks[info.seat], {"person": info.person, "seats": info.seats}
     if mine > 1 and info.seats > 2:
         own, other = N_("You lost: place %(place)s of %(seats)s."), N_("%(person)s lost: place %(place)s of %(seats)s.")
-        return _(own if is_own else other, **words, place=mine)
+        return failed + _(own if is_own else other, **words, place=mine)
     if mine > 1:
         result = _("You lost.") if is_own else _("%(person)s lost.", **words)
     elif info.ranks.count(1) > 1:
@@ -75,9 +78,12 @@ def told_of(info: TableInfo, is_own: bool) -> str:
     else:
         result = _("You won.") if is_own else _("%(person)s won.", **words)
     if info.points is None or info.seats > 2:
-        return result
+        return failed + result
     own_points, other_points = grouped_points(info.points[info.seat]), grouped_points(info.points[1 - info.seat])
-    return f"{result} {own_points} : {other_points}"
+    return f"{failed}{result} {own_points} : {other_points}"
+
+
+FAILED = {Fault.EXITED: N_("%(person)s resigned."), Fault.TIMEOUT: N_("%(person)s did not answer in time and lost.")}
 
 
 def _failed(info: TableInfo) -> str:

@@ -16,6 +16,7 @@ from pydantic import ConfigDict, Field, StringConstraints
 from sqlmodel import Session
 
 from deadheat.api.deps import Id, Received, Shared, asker, credentials, look_up
+from deadheat.api.edge.arrival import Arrival
 from deadheat.api.routes.tables import until_news
 from deadheat.api.schemas import MAX_ID, Input, Label
 from deadheat.api.services import Services
@@ -180,12 +181,12 @@ async def state(shared: Shared, player: Asking, request: Request, match_id: Id, 
 
 
 @router.post("/matches/{match_id}/action")
-def act(waited: Received, shared: Shared, player: Asking, match_id: Id, body: Action) -> Told:
-    play(shared, player, match_id, body.sequence, body.action, waited)
+def act(arrival: Received, shared: Shared, player: Asking, match_id: Id, body: Action) -> Told:
+    play(shared, player, match_id, body.sequence, body.action, arrival)
     return shared.change(state_of, player, match_id)
 
 
-def play(shared: Services, player: Player, match_id: int, sequence: int, action: Told, waited: Received) -> None:
+def play(shared: Services, player: Player, match_id: int, sequence: int, action: Told, arrival: Arrival) -> None:
     """Make a move. Raises as `turns.answer`."""
     line = action.get("line")
     if not isinstance(line, str):
@@ -193,7 +194,8 @@ def play(shared: Services, player: Player, match_id: int, sequence: int, action:
     if len(line) > MAX_LINE_BYTES or not line.isprintable():
         raise errors.IllegalMove("a move is one short line")
     shared.read(_must_sit, player, match_id)
-    receipt = shared.change(turns.answer, player.person, match_id, sequence, line, SeatKind.AGENT, waited)
+    given = (line, SeatKind.AGENT, arrival.ago, arrival.ours)
+    receipt = shared.change(turns.answer, player.person, match_id, sequence, *given)
     if receipt.refused is not None:
         raise errors.IllegalMove(receipt.refused)
     keep_record(shared, match_id)

@@ -159,7 +159,7 @@ async def until_news(shared: Services, person: Person, request: Request, table_i
 
 @router.post("/{table_id}/turns/{turn}", responses={**REFUSED, 422: {}})
 def answer_turn(
-    waited: Received,
+    arrival: Received,
     shared: Shared,
     asker: Asker,
     table_id: Id,
@@ -170,7 +170,8 @@ def answer_turn(
     over (`late`). 422: the rules refuse the answer. You may try again within your time; a third such answer
     counts as it is.
     """
-    receipt = shared.change(turns.answer, asker, table_id, turn, body.line, SeatKind.AGENT, waited)
+    given = (body.line, SeatKind.AGENT, arrival.ago, arrival.ours)
+    receipt = shared.change(turns.answer, asker, table_id, turn, *given)
     if receipt.refused is not None:
         raise IllegalMove(receipt.refused)
     keep_record(shared, table_id)

@@ -67,15 +67,21 @@ class Agent:
     def play(self, table_id: int, decide: Decide) -> TableTurn:
         """Answer every question with what `decide` makes of it, and return the table when the match is over.
 
-        An answer that the rules refuse is sent until it counts as it is. Raises Refused.
+        An answer that the rules refuse is sent until it counts as it is. Raises Refused, WentBack.
         """
-        after = 0
+        after, line = 0, ""
         while True:
             turn = persist(lambda: self._league.next_turn(table_id, after))  # noqa: B023  called at once
             if turn.state in OVER:
                 return turn
             if turn.prompt is not None:
-                self._answer(table_id, turn, decide(turn))
+                if turn.turn < after:
+                    raise WentBack(f"the league was restored from a back-up: it asks turn {turn.turn} again")
+                if turn.turn == after:  # the answer was too late, or is no longer known
+                    time.sleep(AGAIN_SECONDS)
+                else:
+                    line = decide(turn)
+                self._answer(table_id, turn, line)
                 after = turn.turn
 
     def _answer(self, table_id: int, turn: TableTurn, line: str) -> None:
@@ -103,6 +109,10 @@ def persist(ask: Callable[[], Answered]) -> Answered:
             if not error.passing:
                 raise
             time.sleep(max(AGAIN_SECONDS, error.retry_after_seconds))
+
+
+class WentBack(Exception):
+    """The league was restored and repeats an old question. Calling `play` again continues there, with all lines."""
 
 
 class Failed(Exception):
@@ -162,6 +172,8 @@ def agent(
     except Failed as error:
         player.resign(table_id)
         fail(f"{error}; the match is resigned")
+    except WentBack as error:  # the program cannot hear the same lines twice
+        fail(f"{error}. Your program was stopped; its seat is not resigned, but runs out of time")
     finally:
         program.close()
     return Output(end, _words(end))

@@ -1,15 +1,20 @@
 """Agents over HTTP: from the table to the transcript, and what is refused on the way."""
 
 import asyncio
-from types import SimpleNamespace
+from collections.abc import Generator
+from datetime import timedelta
+from types import SimpleNamespace, coroutine
 from typing import Any
 
+import httpx
 import pytest
 from sqlmodel import Session, select
 from starlette.requests import Request
 
 from deadheat.api import deps, watching
-from deadheat.api.edge.rates import Streams
+from deadheat.api.edge import arrival
+from deadheat.api.edge.connections import Connection, capped
+from deadheat.api.edge.rates import Rates, Streams
 from deadheat.api.routes import tables as routes
 from deadheat.engine.core import MAX_LINE_BYTES
 from deadheat.engine.transcript import decode
@@ -20,6 +25,7 @@ from deadheat.league.service.tables import turns
 from deadheat.league.states import TableState
 from deadheat.league.tables import TableSeat
 from tests.api.browser import Browser
+from tests.api.served import served
 from tests.api.site import Site
 from tests.league import tabled
 
@@ -66,7 +72,7 @@ def test_two_agents_play_and_everybody_can_verify_it(site: Site) -> None:
     assert fetch(site, bob, path, 1)["fault"] == "exited"
     assert site.ok(200, site.client.get(f"/v1/exhibitions/{number}/verification"))["verified"]
     record = decode(site.client.get(f"/v1/exhibitions/{number}/transcript").content)
-    assert record.about["players"] == ["one", "two"] and "0" in record.about["turns"]  # type: ignore[operator]
+    assert record.about["players"] == ["one (agent of ada)", "two (agent of bob)"] and "0" in record.about["turns"]  # type: ignore[operator]
     page = Browser(site).get(f"/play/{number}").text
     assert "one (agent of ada), two (agent of bob)" in page and "Verify" in page and "against" not in page
 
@@ -100,8 +106,7 @@ def test_an_answer_counts_from_when_it_was_received_however_long_it_waited(
         site.world.clock.turn(2.5)
         return wait(*given, **chosen)
 
-    clock = SimpleNamespace(monotonic=lambda: site.world.clock.now.timestamp())  # noqa: PLW0108 it moves
-    monkeypatch.setattr(deps, "time", clock)
+    by_the_worlds_clock(site, monkeypatch)
     monkeypatch.setattr(module, name, waited)
     receipt = site.ok(200, post(site, ada, path, 1, "BID A 5"))
     assert receipt["received_at"] < deadline_at < receipt["recorded_at"]
@@ -123,6 +128,95 @@ def test_who_queues_meets_the_next_one_or_the_house(site: Site) -> None:
     table = site.ok(200, site.client.get(f"/v1/tables/{waits['id']}"))
     assert (table["state"], table["players"][1]["name"]) == ("queued", "greedy")
     site.problem(422, site.client.post("/v1/tables/queue", json=wanted | {"game": "chess"}, headers=ada))
+
+
+def by_the_worlds_clock(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(monotonic=lambda: site.world.clock.now.timestamp())  # noqa: PLW0108 it moves
+    monkeypatch.setattr(arrival, "time", clock)
+
+
+@pytest.mark.parametrize(("limit", "loop"), [(2.5, 0), (0, 2.5)], ids=["Redis is slow", "the loop stood still"])
+def test_neither_a_slow_limit_on_writes_nor_a_loop_that_stood_still_takes_an_answers_time(
+    site: Site, monkeypatch: pytest.MonkeyPatch, limit: float, loop: float
+) -> None:
+    ada, _, path = pair(site)
+    deadline_at = fetch(site, ada, path)["deadline_at"]
+    for _ in range(15):
+        site.world.clock.turn(2)
+        site.world.write(tabled.watched)
+    count = Rates.write
+
+    def waited(rates: Rates, request: Request) -> None:
+        site.world.clock.turn(limit)
+        count(rates, request)
+
+    read = Connection.data_received
+
+    def late(connection: Connection, data: bytes) -> None:
+        site.world.clock.turn(loop * (b"BID" in data))
+        read(connection, data)
+
+    monkeypatch.setattr(Rates, "write", waited)
+    monkeypatch.setattr(Connection, "data_received", late)
+    with served(site.app, capped(site.world.settings)) as url:
+        by_the_worlds_clock(site, monkeypatch)
+        arrival._beats.clear()
+        arrival._beats.append(site.world.clock.now.timestamp())
+        answer = httpx.post(f"{url}{path}/turns/1", json={"line": "BID A 5"}, headers=ada)
+    receipt = site.ok(200, answer)
+    assert receipt["received_at"] < deadline_at < receipt["recorded_at"]
+
+
+def test_the_pulse_finds_for_how_long_the_loop_may_not_have_looked(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = [100.0]
+
+    @coroutine
+    def sleep(_: float) -> Generator[None]:
+        yield
+
+    monkeypatch.setattr(arrival, "time", SimpleNamespace(monotonic=lambda: seconds[0]))
+    monkeypatch.setattr(arrival, "asyncio", SimpleNamespace(sleep=sleep))
+    pulse = arrival.beat()
+
+    def beats(*after: float) -> None:
+        for each in after:
+            seconds[0] += each
+            pulse.send(None)
+
+    def ours(since: float) -> float:
+        return round(arrival.Arrival().ours(timedelta(seconds=since)).total_seconds(), 3)
+
+    assert ours(30) == 0, "without a pulse nothing is known"
+    beats(0, 0.25, 0.25)
+    assert (ours(30), ours(0.1)) == (0.25, 0.1)
+    seconds[0] += 5
+    assert ours(30) == 5.25, "it stands still until now"
+    beats(0)
+    assert ours(30) == 5, "it stood still since the beat before"
+    beats(0.25, 0.25)
+    assert (ours(30), ours(0.4)) == (5.25, 0.25)
+    beats(3, 0.25)
+    assert (ours(30), ours(3.5)) == (5 + 3 + 0.25, 3 + 0.25)
+    pulse.close()
+    assert ours(30) == 0
+
+
+def test_all_agents_that_resigned_are_named_in_every_language(site: Site) -> None:
+    ada, bob, path = pair(site)
+    for token in (ada, bob):
+        site.ok(200, site.client.post(f"{path}/resign", headers=token))
+    page = path.replace("/v1/tables", "/play")
+    assert "one (agent of ada), two (agent of bob) resigned." in Browser(site).get(page).text
+    said = site.client.get(page, headers={"Accept-Language": "ko"}).text
+    assert "one (agent of ada), two (agent of bob) 기권." in said
+
+
+def test_who_resigned_is_named_beside_who_won(site: Site) -> None:
+    ada, bob, path = pair(site)
+    site.ok(200, post(site, ada, path, 1, "BID A 5"))
+    site.ok(200, site.client.post(f"{path}/resign", headers=bob))
+    page = Browser(site).get(path.replace("/v1/tables", "/play")).text
+    assert "two (agent of bob) resigned. one (agent of ada) won." in page
 
 
 def test_what_the_rules_refuse_is_told_and_may_be_mended(site: Site) -> None:
@@ -192,6 +286,13 @@ def test_a_question_is_not_delivered_to_who_has_gone(site: Site, monkeypatch: py
     assert {seat.delivered_at for seat in site.world.rows(select(TableSeat))} == {None}
     fetch(site, ada, path)
     assert len({seat.delivered_at for seat in site.world.rows(select(TableSeat))}) == 2
+
+
+def test_the_lobby_says_which_tables_wait_and_for_how_many(site: Site) -> None:
+    made = site.client.post("/v1/tables", json=TWO, headers=site.author("ada"))
+    assert "1 of 2 seats open since" in site.client.get("/play").text
+    site.ok(200, site.client.post(f"{made.headers['location']}/seat", json={"name": "two"}, headers=site.author("bob")))
+    assert "seats open" not in site.client.get("/play").text
 
 
 def test_only_ones_own_result_is_listed_among_ones_matches(site: Site) -> None:

@@ -3,12 +3,15 @@
 import sys
 import threading
 from collections.abc import Iterator
+from itertools import count
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import deadheat
 from deadheat.cli.server import agent as at_home
-from deadheat.cli.server.agent import Agent, AtHome, persist
+from deadheat.cli.server.agent import Agent, AtHome, WentBack, persist
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.wire import Refused
 from deadheat.engine.games import GAMES
@@ -50,7 +53,7 @@ def test_two_programs_play_a_whole_match_and_its_transcript_verifies(
     assert "is over: place" in said["one"] and "is over: place" in said["two"]
     record = decode(site.client.get("/v1/exhibitions/1/transcript").content)
     assert replay(GAMES[GAME], record) == record and record.result.faults == {}
-    assert record.about["players"] == ["one", "two"]
+    assert record.about["players"] == ["one (agent of ada)", "two (agent of bob)"]
 
 
 def test_programs_at_home_play_a_season(site: Site, server: str, league: tuple[Client, Client]) -> None:
@@ -92,6 +95,47 @@ def test_a_server_that_does_not_answer_is_asked_again(monkeypatch: pytest.Monkey
         return "answered"
 
     assert persist(ask) == "answered" and len(tries) == 3
+
+
+class Restored:
+    """A league that asks these turns, whatever was answered."""
+
+    def __init__(self, *turns: int) -> None:
+        self._turns = iter(turns)
+        self.answers: list[tuple[int, str]] = []
+
+    def next_turn(self, _table_id: int, _after: int) -> SimpleNamespace:
+        turn = next(self._turns)
+        return SimpleNamespace(state="running" if turn else "done", turn=turn, prompt="MOVE" if turn else None)
+
+    def answer_turn(self, _table_id: int, turn: int, line: str) -> None:
+        self.answers.append((turn, line))
+
+
+def test_what_the_league_has_forgotten_is_said_again_but_no_program_hears_its_lines_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(at_home, "AGAIN_SECONDS", 0.0)
+    lines = count()
+    league: Any = Restored(1, 2, 2, 3, 0)
+    Agent(league, "mine").play(7, lambda _: str(next(lines)))
+    assert league.answers == [(1, "0"), (2, "1"), (2, "1"), (3, "2")]
+    with pytest.raises(WentBack, match="turn 1 again"):
+        Agent(Restored(1, 2, 1), "mine").play(7, lambda _: "")  # type: ignore[arg-type]
+
+
+def test_a_person_is_told_that_the_league_was_restored_and_nothing_is_resigned(
+    server: str, league: tuple[Client, Client], site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def play(*_: object) -> None:
+        raise WentBack("asks turn 5 again")
+
+    monkeypatch.setattr(Agent, "play", play)
+    table = league[1].make_table({"game": GAME, "name": "two", "seats": ["me", "open"]})
+    words = ("agent", "--table", str(table.id), "--server", server, "--token", token_in(site.sign_in("ada")))
+    done = invoke(*words, "--", sys.executable, "-c", "input()")
+    assert done.returncode == 1 and "asks turn 5 again" in done.stderr and "not resigned" in done.stderr
+    assert league[1].next_turn(table.id, 0).state == "running"
 
 
 def test_a_program_that_ends_resigns(server: str, league: tuple[Client, Client], site: Site) -> None:

@@ -156,7 +156,7 @@ def test_a_match_that_is_over_is_recorded_once_and_its_transcript_verifies(world
     record = world.read(turns.record, table_id)
     assert record is not None and decode(encode(record)) == record
     assert replay(GAMES[GAME], record) == record and record.result.faults == {1: Fault.EXITED}
-    assert record.about["players"] == ["mine", "other"]
+    assert record.about["players"] == [f"mine (agent of {ada.name})", f"other (agent of {bob.name})"]
     (stamps,) = record.about["turns"]["0"]  # type: ignore[index]
     assert stamps[0] == 1 and sorted(stamps[2:]) == stamps[2:]
     assert world.write(turns.finish, table_id, 0, record.result, "a" * 64)
@@ -259,7 +259,11 @@ def test_an_agent_meets_a_bot_which_a_worker_holds(world: World) -> None:
     assert world.read(viewing.table_info, table_id).state is TableState.QUEUED
     assert fetch(world, ada, table_id).prompt is None
     job = world.write(programs.claim_next_table, table_id, "w1", world.host)
-    assert job is not None and [*job.programs] == [0] and str(job.about["players"]).endswith("'mine']")
+    assert (
+        job is not None
+        and [*job.programs] == [0]
+        and str(job.about["players"]).endswith(f"'mine (agent of {ada.name})']")
+    )
     assert world.write(programs.exchange, job, 0, {0: Reply("OK", 5)})
     assert fetch(world, ada, table_id).turn == 1
     answer(world, ada, table_id, 1, LOW)

@@ -1,14 +1,21 @@
 """Whose time it is at a table: time that is ours convicts nobody, and who is late does not gain."""
 
+import re
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
 
 import pytest
-from sqlmodel import update
+from sqlalchemy import event
+from sqlmodel import Session, col, select, update
 
 from deadheat.engine.core import Fault, Reply
 from deadheat.engine.games import GAMES
 from deadheat.league.causes import Cause
+from deadheat.league.errors import WrongState
 from deadheat.league.service.people.person import Person
+from deadheat.league.service.rulings import closing
 from deadheat.league.service.tables import programs, sitting, turns, viewing
 from deadheat.league.states import SeatKind, TableState
 from deadheat.league.tables import GameTable, TableSeat
@@ -169,6 +176,52 @@ def test_a_match_of_other_rules_does_not_stay_for_ever(world: World, leave: bool
     assert (row.state, row.ranks, row.cause) == (TableState.ABANDONED, None, Cause.UNKNOWN)
 
 
+def test_an_answer_that_waited_for_us_is_not_late(world: World) -> None:
+    ada, table_id = last(world)
+    watched(world, PACE + 2)
+    asked_for: list[float] = []
+
+    def ours(since: timedelta) -> timedelta:
+        asked_for.append(since.total_seconds())
+        return timedelta(seconds=2.5)
+
+    given = (ada, table_id, 1, LOW, SeatKind.AGENT, timedelta)
+    world.refused(WrongState, turns.answer, *given, lambda _: timedelta(seconds=1.5))
+    receipt = world.write(turns.answer, *given, ours)
+    assert asked_for == [PACE + 2], "since the question was delivered"
+    assert receipt.received_at == receipt.recorded_at - timedelta(seconds=2.5)
+
+
+def test_a_match_of_a_game_that_was_removed_ends_without_a_result(world: World) -> None:
+    ada, bob, table_id = pair(world)
+    waiting = sit(world, ada, "me", "open")
+    answer(world, bob, table_id, 1, LOW)
+    with world.db.transaction() as session:
+        session.exec(update(GameTable).values(game="removed"))
+    assert refused(world, ada, table_id, 1, HIGH) == "stale" and fetch(world, ada, table_id).prompt is None
+    assert watched(world, PACE + 45) == []
+    assert world.row(GameTable, table_id).state is TableState.RUNNING, "another process may know the game"
+    assert watched(world, turns.OPEN_FOR.total_seconds()) == []
+    for one in (table_id, waiting):
+        row = world.row(GameTable, one)
+        assert (row.state, row.ranks, row.finished_at is not None) == (TableState.ABANDONED, None, True)
+    assert [seat.fault for seat in world.rows(select(TableSeat))] == [None] * 4
+    assert world.read(sitting.seats_of, ada) == world.read(sitting.seats_of, bob) == []
+
+
+@pytest.mark.parametrize("leaves", [1, 2])
+def test_who_leaves_a_match_of_a_removed_game_ends_it_no_sooner(world: World, leaves: int) -> None:
+    *both, table_id = pair(world)
+    with world.db.transaction() as session:
+        session.exec(update(GameTable).values(game="removed"))
+    for person in both[:leaves]:
+        world.write(turns.resign, person, table_id, SeatKind.AGENT)
+    watched(world, turns.OPEN_FOR.total_seconds() - 10)
+    assert world.row(GameTable, table_id).state is TableState.RUNNING
+    watched(world, 20)
+    assert world.row(GameTable, table_id).state is TableState.ABANDONED
+
+
 def test_a_bots_match_of_other_rules_begins_again_for_a_person_and_ends_for_an_agent(world: World) -> None:
     person, job = asked(world)
     world.write(turns.answer, person, job.table_id, 1, HIGH)
@@ -207,3 +260,47 @@ def test_reporting_waits_for_no_answer_that_is_being_stored(world: World) -> Non
         assert world.row(GameTable, second).watched_at == world.clock.now
     world.write(turns.report)
     assert {world.row(GameTable, one).watched_at for one in (first, second)} == {world.clock.now}
+
+
+LOCKS = {
+    "person": r"user_account.* FOR NO KEY UPDATE|UPDATE user_account",
+    "places": r"pg_advisory_xact_lock",
+    "table": r"game_table.* FOR UPDATE|UPDATE game_table",
+}
+
+
+def locks(world: World, act: Callable[[Session], object]) -> list[str]:
+    """Return what a transaction locks, in this order."""
+    found: dict[str, None] = {}
+
+    def note(*given: Any) -> None:
+        found.update(dict.fromkeys(lock for lock, words in LOCKS.items() if re.search(words, given[2], re.DOTALL)))
+
+    event.listen(world.write(Session.get_bind), "before_cursor_execute", note)
+    try:
+        world.write(act)
+    finally:
+        event.remove(world.write(Session.get_bind), "before_cursor_execute", note)
+    return [*found]
+
+
+@pytest.mark.databases
+def test_the_order_of_locks_is_the_same_everywhere(world: World) -> None:
+    if world.db.engine.dialect.name != "postgresql":
+        return
+    ada, bob, first = pair(world)
+    second = sit(world, bob, "me", "open")
+    _, job = against_bot(world)
+    _, other = against_bot(world)
+    assert locks(world, lambda session: sitting.join_table(session, ada, second, AGENT)) == ["person", "table"]
+    assert locks(world, lambda session: turns.attend(session, first)) == ["places", "table"]
+    assert locks(world, lambda session: closing._end(session, ada)) == ["person", "places", "table"]
+    differs = {0: Reply("BID B 9", 7)}
+    assert locks(world, lambda session: programs.exchange(session, job, 1, differs)) == ["places", "table"]
+    assert world.row(GameTable, job.table_id).state is TableState.ABANDONED
+    with world.db.transaction() as session:
+        other_rules = {"replies": OTHER_RULES, "state": TableState.QUEUED, "lease_until": None, "attempt": 1}
+        session.exec(update(GameTable).where(col(GameTable.id) == other.table_id).values(other_rules))
+    claim = partial(programs.claim_next_table, nudged_id=other.table_id, worker="w2", host=world.host)
+    assert locks(world, claim) == ["places", "table"]
+    assert world.row(GameTable, other.table_id).state is TableState.ABANDONED

@@ -484,7 +484,7 @@ def test_an_agent_plays_against_bots_and_the_record_has_the_stamps_of_its_answer
     found, record = info(world, table_id), transcript(world, table_id)
     assert (found.state, found.ranks) == (TableState.DONE, record.result.ranks)
     assert replay(GAMES[found.game], record) == record and said_by(record, 1) == ["OK", *answered]
-    assert record.about["players"][1] == "mine"  # type: ignore[index]
+    assert record.about["players"][1] == f"mine (agent of {ada.name})"  # type: ignore[index]
     assert len(record.about["turns"]["1"]) == len(answered)  # type: ignore[index]
     assert "person" not in record.about and not found.advice_comes
     assert world.left_behind() == []

@@ -8,7 +8,7 @@ A ban takes these bots out of all current seasons, as an organiser's ruling does
 withdraws them where authors may withdraw: otherwise an author could close a second account to decide who gets the
 points of matches that its bots have yet to play.
 
-Rows are locked in the order season, bot, team, user (`league.service.people.teams`).
+Rows are locked in the order season, bot, team, user (`league.service.people.teams`), then tables (`lock_places`).
 """
 
 import logging
@@ -89,8 +89,6 @@ def ended_accounts(session: Session, administrator: Person) -> list[User]:
 
 
 def _end(session: Session, person: Person) -> None:
-    for table_id, kind in sorted(seats_of(session, person)):  # as everybody locks them
-        resign(session, person, table_id, kind)
     # Each team that the person leads goes to its longest-standing other member; one without others stays as it is.
     mine = select(Team).join(TeamMember, col(TeamMember.team_id) == Team.id).where(TeamMember.user_id == person.id)
     for team in session.exec(mine.order_by(col(Team.id))).all():
@@ -108,6 +106,8 @@ def _end(session: Session, person: Person) -> None:
     session.flush()
     end_everything(session, person.id)
     session.exec(delete(Channel).where(col(Channel.user_id) == person.id))
+    for table_id, kind in sorted(seats_of(session, person)):
+        resign(session, person, table_id, kind)
 
 
 def _bots_of_nobody_else(session: Session, person: Person) -> list[int]:

@@ -88,6 +88,7 @@ def _next_in_line(session: Session) -> int | None:
 
 def claim_table(session: Session, table_id: int, worker: str, host: Host) -> TableJob | None:
     """Claim a waiting match. Return None if it does not wait, or this machine may not take it."""
+    lock_places(session)  # an agent's table may have to be abandoned
     at = now(session)
     claiming = _claiming(games_here(), settings_of(session).judge_unfit)
     if not TABLES.claim(session, claiming, table_id, worker, **told_of(session, host)):
@@ -138,7 +139,7 @@ def exchange(session: Session, job: TableJob, number: int, replies: Mapping[Seat
     the match goes on from here, or is abandoned for our failure if agents have heard the rest. Repeating the call is
     harmless.
     """
-    if number < len(job.replies):
+    if heard(session, job, number):  # told already, so the table may have to be abandoned
         lock_places(session)
     row = session.exec(HELD_LOCKED, params={"id": job.table_id, "attempt": job.attempt}).first()
     if row is None:

@@ -59,7 +59,7 @@ MOST_REFUSALS = 2
 """How many answers to one question the rules may refuse an agent, while its clock runs."""
 
 OPEN_FOR = timedelta(minutes=10)
-"""How long a table waits for agents to take its open seats."""
+"""How long a table waits for agents to take its open seats, and after its last question for a process with its game."""
 
 MOST_WATCHED = 500
 """The most tables of one `watch`: far more than anybody plays at a time."""
@@ -252,9 +252,10 @@ def answer(
     line: str,
     kind: SeatKind = SeatKind.PERSON,
     waited: Callable[[], timedelta] = timedelta,
+    ours: Callable[[timedelta], timedelta] = lambda _: timedelta(),
 ) -> Receipt:
     """Make a move: `line` is what a bot would print, `turn` the number of the question. `waited`: the time since it was
-    received, to be asked when nothing more is waited for.
+    received, to be asked when nothing more is waited for. `ours`: how much of a time until then may be our fault.
 
     While no worker holds the match, the last question may also be answered: it will be asked again. The same answer may
     be given twice. Of an agent, the rules refuse `MOST_REFUSALS` answers to a question, each of which may be
@@ -278,6 +279,8 @@ def answer(
     if seat.reply is not None:
         raise WrongState("answered", _("This move has been made already."))
     site_is_there(table, at)
+    if is_late(session, row, seat, received_at):
+        received_at -= ours(received_at - (seat.delivered_at or seat.ready_at or received_at))
     if is_late(session, row, seat, received_at):
         raise WrongState("late", _("It is too late for this move: the match has moved on, or is over."))
     if "\n" in line or len(line.encode("utf-8", "replace")) > MAX_LINE_BYTES:
@@ -384,8 +387,8 @@ def attend(session: Session, table_id: int) -> bool:
     site_is_there(table, at)
     late = [seat for seat in _waited_for(table.seats.values()) if is_late(session, row, seat, at - GRACE)]
     is_over = row.worker is None and not _waited_for(table.seats.values())
-    if row.worker is None and (late or is_over) and not _replays(row):
-        log.error("table %d is abandoned: it was played by rules that differ from ours", table_id)
+    if row.worker is None and (late or is_over) and not _replays(table, at):
+        log.error("table %d is abandoned: its rules differ from ours, or its game was removed", table_id)
         return not abandon(session, table_id, TableState.RUNNING, Cause.UNKNOWN)
     if late:
         _end_turns(session, table, late)
@@ -393,12 +396,14 @@ def attend(session: Session, table_id: int) -> bool:
     return row.worker is None and not _waited_for(table.seats.values())
 
 
-def _replays(row: GameTable) -> bool:
-    """Say whether the rules are those by which the match was played, or are another version's, of a game of its own."""
+def _replays(table: AtTable, at: datetime) -> bool:
+    """Say whether the rules are those by which the match was played, or those of a game that another process has."""
+    row = table.row
     try:
         unfinished(rules(row.game, row.variant), row.seats, row.seed, read_replies(row.replies))
     except KeyError:
-        return True
+        asked = [seat.ready_at for seat in table.seats.values() if seat.ready_at is not None]
+        return max(asked, default=row.started_at or at) > at - OPEN_FOR
     except (ValueError, BadTranscript):
         return False
     return True
@@ -468,9 +473,15 @@ def about(session: Session, table: AtTable, programs: Mapping[int, ProgramRef]) 
     if table.row.match_id is not None:
         return {**rated.about(session, table.row.match_id), **stamps(table)}
     labels = {version_id: program.label for version_id, program in programs.items()}
-    players = [labels[s.version_id] if s.version_id else s.name or names[s.user_id] for s in table.seats.values()]
+    seats = table.seats.values()
+    players = [labels[s.version_id] if s.version_id else known_as(s.name, names[s.user_id]) for s in seats]
     persons = [("person", seat.seat) for seat in table.seats.values() if seat.kind is SeatKind.PERSON]
     return {"exhibition": table.row.id, "players": players, **dict(persons), **stamps(table)}
+
+
+def known_as(name: str | None, owner: str) -> str:
+    """Return a person's name, or that of their agent: it could have taken anybody's, so its owner's is added."""
+    return f"{name} (agent of {owner})" if name else owner
 
 
 def stamps(table: AtTable) -> dict[str, object]:

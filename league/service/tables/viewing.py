@@ -20,7 +20,7 @@ from deadheat.league.records.tables import TableTurn
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.tables.advising import MOST_TRIES
 from deadheat.league.service.tables.places import NEW, places_left
-from deadheat.league.service.tables.turns import AtTable, at_table, deadline, own_seat, site_is_there, so_far
+from deadheat.league.service.tables.turns import AtTable, at_table, deadline, known_as, own_seat, site_is_there, so_far
 from deadheat.league.states import NOT_OVER, SeatKind, TableState
 from deadheat.league.tables import Bot, BotVersion, GameTable, TableSeat, User
 
@@ -44,8 +44,8 @@ class Player:
 
     @property
     def known_as(self) -> str:
-        """The name on pages. An agent could have taken anybody's, so its owner's is added."""
-        return f"{self.name} (agent of {self.author})" if self.kind is SeatKind.AGENT and self.name else self.name
+        """The name on pages."""
+        return known_as(self.name, self.author) if self.kind is SeatKind.AGENT and self.name else self.name
 
 
 @dataclass(frozen=True, slots=True)
