@@ -147,5 +147,8 @@ def test_a_program_that_ends_resigns(server: str, league: tuple[Client, Client],
 
 
 def test_what_does_not_make_sense_is_said(server: str) -> None:
-    assert "one of --game, --season and --table" in invoke("agent", "--server", server, "--token", "x", "--", "true").stderr
+    assert (
+        "one of --game, --season and --table"
+        in invoke("agent", "--server", server, "--token", "x", "--", "true").stderr
+    )
     assert deadheat.Agent is Agent
