@@ -14,10 +14,12 @@ from deadheat.cli.operator.doctor import MachineRole, Verdict, look
 from deadheat.league.causes import Cause
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
+from deadheat.league.records.matches import Over
 from deadheat.league.records.rulings import AuditRecord
 from deadheat.league.service.ground.audit import audit_log, first_broken, record
 from deadheat.league.service.tables import entering, places, queueing
 from deadheat.league.service.tables.sitting import Agent
+from deadheat.league.service.views.timeouts import timeouts
 from deadheat.league.states import JobState, MatchState, TableState
 from deadheat.league.storage.schema import HIDDEN, SERVICE, WORKER, WORKERS
 from deadheat.league.tables import Match
@@ -84,7 +86,9 @@ def test_a_worker_plays_a_series_with_its_role_and_reads_no_secret(world: Playin
 
 def test_a_worker_with_its_own_role_finishes_a_rated_table_and_gives_one_up(world: PlayingWorld) -> None:
     ada, table_id = beside_the_house(world)
-    answering(world, ada, table_id)
+    asked = len(answering(world, ada, table_id))
+    (counted,) = world.read(timeouts, None, Over.DAY, []).agents
+    assert (counted.season_id, counted.turns, counted.late, counted.absent) == (1, asked, 0, 0)
     assert world.row(Match, 1).state is MatchState.DONE
     again = world.write(entering.queue, ada, 1, Agent("mine"), world.context.blobs.put(b"mine\n"))
     world.clock.turn(queueing.HOUSE_AFTER.total_seconds())
