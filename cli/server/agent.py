@@ -57,6 +57,10 @@ class Agent:
         """
         return persist(lambda: self._league.queue({"game": game, **self._about})).id
 
+    def enter(self, season_id: int) -> int:
+        """Take a seat for a rated match in a season of agents, and return the table's number."""
+        return persist(lambda: self._league.queue_for_season(season_id, self._about)).id
+
     def join(self, table_id: int) -> None:
         """Take the first open seat of a table."""
         self._league.join_table(table_id, self._about)
@@ -142,17 +146,20 @@ def agent(
     command: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="Your program, after two dashes.")],
     game: Annotated[str, typer.Option(help="Play this game against whoever else wants to, or the league's bots.")] = "",
     table: Annotated[int, typer.Option(help="Take a seat at this table.", min=0)] = 0,
+    season: Annotated[int, typer.Option(help="Play a rated match in this season of agents.", min=0)] = 0,
     bot: Annotated[list[int], typer.Option(help="With --game: play against this bot; give it for each seat.")] = [],  # noqa: B006
     name: Annotated[str, typer.Option(help="Your agent's name.")] = "agent",
     model: Annotated[str, typer.Option(help="Which model or program it is, for those who watch.")] = "",
 ) -> Output:
     """Let a program on this machine play at a table of a league, without uploading it."""
-    if bool(game) == bool(table):
-        fail("name either --game or --table", USAGE)
+    if bool(game) + bool(table) + bool(season) != 1:
+        fail("name one of --game, --season and --table", USAGE)
     player = Agent(client, name, model)
     if table:
         player.join(table)
-    table_id = table or (player.sit(game, ["me", *bot]) if bot else player.queue(game))
+    table_id = table or (
+        player.enter(season) if season else player.sit(game, ["me", *bot]) if bot else player.queue(game)
+    )
     note(f"{client.server}/play/{table_id} shows the match when it is over.", f"table {table_id}:")
     program = AtHome(command)
     try:
