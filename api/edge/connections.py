@@ -21,7 +21,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 from deadheat.api import metrics
 from deadheat.api.edge import Around
-from deadheat.api.edge.arrival import ARRIVED, Arrival
+from deadheat.api.edge.arrival import Arrival
 from deadheat.api.edge.rates import counted_as
 from deadheat.league.config import Settings
 
@@ -72,7 +72,7 @@ class Connection(H11Protocol):
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         if not getattr(self.cycle, "more_body", True):  # there is a request, and it is complete
-            self.cycle.scope["state"].setdefault(ARRIVED, Arrival())
+            self.cycle.scope["state"].setdefault("arrival", Arrival())
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._paused = False
