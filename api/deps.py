@@ -51,11 +51,11 @@ async def received(request: Request) -> Arrival:
 
 Received = Annotated[Arrival, Depends(received)]
 
-_bearer = HTTPBearer(auto_error=False, description="A token of POST /v1/tokens, as `Authorization: Bearer dh_...`.")
+credentials = HTTPBearer(auto_error=False, description="A token of POST /v1/tokens, as `Authorization: Bearer dh_...`.")
 
 
 def asker(
-    request: Request, shared: Shared, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
+    request: Request, shared: Shared, sent: Annotated[HTTPAuthorizationCredentials | None, Depends(credentials)]
 ) -> Person:
     """Return the owner of the request's token, or else of its session.
 
@@ -64,8 +64,8 @@ def asker(
         HTTPException: 403, a session's request that did not come from one of our pages.
     """
     safe = request.method in sessions.SAFE
-    if credentials is not None:
-        person = look_up(shared, credentials.credentials, TokenKind.TOKEN).person
+    if sent is not None:
+        person = look_up(shared, sent.credentials, TokenKind.TOKEN).person
     elif (secret := sessions.secret_of(request, shared.settings)) is None:
         raise BadToken("the request has none")
     else:
@@ -81,7 +81,7 @@ def asker(
 
 def viewer(request: Request, shared: Shared) -> Person | None:
     """Return the signed-in person, or None, for a page that is the same for most people. An expired session is None."""
-    # `_bearer` would make the API's description demand a token.
+    # `credentials` would make the API's description demand a token.
     scheme, token = get_authorization_scheme_param(request.headers.get("authorization"))
     secret, kind = sessions.secret_of(request, shared.settings), TokenKind.SESSION
     if scheme.lower() == "bearer" and token:

@@ -89,6 +89,15 @@ OUTAGE_SECONDS = 60
 
 _outage_logged_at = float("-inf")
 
+SEEDS_WORDS = {
+    "illegal-move": (400, "invalid_action"),
+    "invalid": (400, "invalid_request"),
+    "unknown-game": (404, "game_not_found"),
+    "stale": (409, "stale_sequence"),
+    "late": (409, "stale_sequence"),
+    "answered": (409, "not_your_turn"),
+}
+
 NO_PAGE = N_("There is no page at this address.")
 
 
@@ -127,11 +136,21 @@ def problem(
         "code": code,
         **(extra or {}),
     }
+    if request.url.path.startswith("/api/"):
+        where = "match-" if code == "not-found" and "/matches/" in request.url.path else ""
+        status, body["error"] = in_seeds_words(status, where + code, (extra or {}).get("state"))
+        body |= {"details": detail, "status": status}
+        body |= {"retryAfterMs": 1000 * int(after)} if (after := (headers or {}).get("Retry-After")) else {}
     return Response(json.dumps(body), status, dict(headers or {}), PROBLEM)
 
 
+def in_seeds_words(status: int, code: str, state: str | None = None) -> tuple[int, str]:
+    """Return a refusal's status and word in the interface of `api.routes.seed_agents`."""
+    return SEEDS_WORDS.get(state or code, (status, code.replace("-", "_")))
+
+
 def _of_a_page(request: Request) -> bool:
-    return not request.url.path.startswith("/v1/")
+    return not request.url.path.startswith(("/v1/", "/api/"))
 
 
 async def league_error(request: Request, error: Exception) -> Response:
@@ -191,7 +210,7 @@ async def _invalid_request(request: Request, error: Exception) -> Response:
     """Answer 400 to malformed JSON, and 422 with all complaints to invalid JSON. The input is not repeated."""
     assert isinstance(error, RequestValidationError)
     complaints = error.errors()
-    if _of_a_page(request) and any(complaint["loc"][:1] == ("path",) for complaint in complaints):
+    if not request.url.path.startswith("/v1/") and any(complaint["loc"][:1] == ("path",) for complaint in complaints):
         return problem(request, 404, "not-found", NO_PAGE)
     for complaint in complaints:
         if complaint["type"] == "json_invalid":

@@ -1,5 +1,6 @@
 """What each process of the site does for tables beside requests: it reports that people and agents can answer, ends
-turns that are late, and records matches without programs that are over.
+turns that are late, lets the house's bots take seats for which nobody comes, and records matches without programs that
+are over.
 
 If no process reports, the site was away, and nobody's time runs (`league.service.tables.turns`).
 """
@@ -15,6 +16,8 @@ from fastapi.concurrency import run_in_threadpool
 from deadheat.api.services import Services
 from deadheat.engine.transcript import encode
 from deadheat.league.errors import BlobsAway
+from deadheat.league.service.tables.programs import TABLES
+from deadheat.league.service.tables.queueing import sit_in, without_players
 from deadheat.league.service.tables.turns import WATCH_SECONDS, attend, finish, record, report, watch
 
 log = logging.getLogger(__name__)
@@ -43,12 +46,16 @@ def report_once(shared: Services) -> None:
 
 
 def watch_once(shared: Services) -> None:
-    """Watch all tables once, each in a transaction of its own, and record the matches that are over."""
+    """Watch all tables once, each in a transaction of its own; seat bots; and record the matches that are over."""
     over: list[int] = []
     with logged("the tables could not be watched"):
         for table_id in shared.read(watch):
             with logged(f"table {table_id} could not be watched"):
                 over += [table_id] if shared.change(attend, table_id) else []
+    with logged("the house's bots could not be seated"):
+        for table_id in shared.read(without_players):
+            if shared.change(sit_in, table_id):
+                shared.nudge(TABLES, table_id)
     for table_id in over:
         with logged(f"table {table_id} could not be recorded"):
             keep_record(shared, table_id)
@@ -70,6 +77,6 @@ def keep_record(shared: Services, table_id: int) -> None:
     transcript = shared.read(record, table_id)
     if transcript is not None:
         try:
-            shared.change(finish, table_id, 0, transcript.result, shared.blobs.put(encode(transcript)))
+            shared.change(finish, table_id, 0, transcript.result, shared.blobs.put(encode(transcript)), transcript)
         except BlobsAway as error:
             log.warning("the record of table %d cannot be stored yet: %s", table_id, error.why)

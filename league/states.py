@@ -219,6 +219,13 @@ class Admission(StrEnum):
     NOBODY = "nobody"  # organisers enter bots
 
 
+class Players(StrEnum):
+    """The players of a season: one kind or the other, since a network's delays cannot be attributed to a player."""
+
+    PROGRAMS = "programs"  # in our rooms, paired by the league
+    AGENTS = "agents"  # elsewhere, over HTTP, at tables for which they queue
+
+
 class Purpose(StrEnum):
     """The purpose of a series."""
 

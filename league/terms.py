@@ -22,7 +22,16 @@ from pydantic.fields import FieldInfo
 
 from deadheat.engine.games.variants import WORD
 from deadheat.league.pairing.formats import EvaluationFormat
-from deadheat.league.states import Admission, FinalsFormat, FinalsLog, Ranks, SeasonState, SourcesFrom, TranscriptsFrom
+from deadheat.league.states import (
+    Admission,
+    FinalsFormat,
+    FinalsLog,
+    Players,
+    Ranks,
+    SeasonState,
+    SourcesFrom,
+    TranscriptsFrom,
+)
 
 Date = Annotated[AwareDatetime, Field(ge=datetime(2000, 1, 1, tzinfo=UTC), le=datetime(2200, 1, 1, tzinfo=UTC))]
 
@@ -112,6 +121,25 @@ class Terms(BaseModel, use_attribute_docstrings=True):
         Setting(Group.MATCHES, "Variant of the game", SeasonState.SCHEDULED),
     ] = None
     """Numbers that this season sets differently from the game's rules, such as "dice=3"; null: none."""
+
+    players: Annotated[
+        Players,
+        Setting(
+            Group.MATCHES,
+            "Who plays",
+            SeasonState.SCHEDULED,
+            options={
+                "programs": "programs that authors upload",
+                "agents": "agents, which play over HTTP when they ask for a match",
+            },
+        ),
+    ] = Players.PROGRAMS
+    """Who plays: uploaded programs, or agents that answer over HTTP at tables for which they queue."""
+
+    move_seconds: Annotated[
+        int, Field(ge=5, le=300), Setting(Group.MATCHES, "Seconds for an agent's move", SeasonState.SCHEDULED)
+    ] = 30
+    """Seconds for a move in a season of agents, besides one for the network."""
 
     ranks: Annotated[
         Ranks,

@@ -31,6 +31,7 @@ from deadheat.engine.games.folder import bots_of
 from deadheat.engine.transcript import encode
 from deadheat.engine.verdicts import took
 from deadheat.league.causes import Cause
+from deadheat.league.outcomes import fault_records
 from deadheat.league.records.bots import TRIAL
 from deadheat.league.service.jobs.builds import (
     BUILDS,
@@ -52,7 +53,6 @@ from deadheat.sandbox.languages import LANGUAGES, Recipe
 from deadheat.workers import metrics
 from deadheat.workers.context import BUILD, Context
 from deadheat.workers.holding import Heartbeat, LeaseLost, failure_of, insist, take
-from deadheat.workers.outcomes import fault_records
 
 log = logging.getLogger(__name__)
 

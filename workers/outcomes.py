@@ -1,13 +1,6 @@
-"""The data that is stored from a match: its faults, response times, and the evidence of its attempt."""
+"""The evidence of an attempt at a match, for the ledger."""
 
-from collections import Counter, defaultdict
-from collections.abc import Sequence
-
-from deadheat.engine.core import NS_PER_MS, Fault, Seat
-from deadheat.engine.transcript import Prompt, Transcript
-from deadheat.engine.verdicts import Taken, past_deadline
-from deadheat.league.jobs import FaultRecord, Latency
-from deadheat.league.time_buckets import bucket
+from deadheat.engine.verdicts import Taken
 from deadheat.sandbox.arena import Played
 
 
@@ -16,40 +9,3 @@ def evidence(played: Played) -> dict[str, object]:
     taken = Taken.of(played.transcript.prompts())
     facts = {"timeouts": [*played.convictions], "stolen_ns": taken.stolen_ns, "past_deadline": taken.past_deadline}
     return {name: value for name, value in facts.items() if value}
-
-
-def fault_records(transcript: Transcript) -> tuple[FaultRecord, ...]:
-    """Return where each fault was committed, after how much own time, and the game's words for it."""
-    if not transcript.result.faults:
-        return ()
-    reasons = {event["seat"]: str(event["why"]) for event in transcript.events() if event.get("type") == "fault"}
-    records = []
-    for seat, fault in sorted(transcript.result.faults.items()):
-        prompt = transcript.last_prompt(seat)
-        command = prompt.message.command if prompt else ""
-        elapsed_ms = prompt.reply.own_ns / NS_PER_MS if prompt else 0.0
-        records.append(FaultRecord(seat, fault, command, elapsed_ms, reasons.get(seat, "")))
-    return tuple(records)
-
-
-def latencies(transcript: Transcript) -> tuple[Latency, ...]:
-    """Return response times by seat and command, in own time, to which limits apply."""
-    groups: defaultdict[tuple[Seat, str], list[Prompt]] = defaultdict(list)
-    for prompt in transcript.prompts():
-        groups[prompt.message.seat, prompt.message.command].append(prompt)
-    return tuple(_latency(*key, prompts) for key, prompts in sorted(groups.items()))
-
-
-def _latency(seat: Seat, command: str, prompts: Sequence[Prompt]) -> Latency:
-    own_ns, limits_ns = [prompt.reply.own_ns for prompt in prompts], [prompt.limit_ns for prompt in prompts]
-    return Latency(
-        seat,
-        command,
-        max(limits_ns),
-        len(prompts),
-        sum(own_ns),
-        max(own_ns),
-        Counter(map(bucket, own_ns, limits_ns)),
-        sum(prompt.reply.fault is Fault.TIMEOUT for prompt in prompts),
-        sum(map(past_deadline, prompts)),
-    )

@@ -17,15 +17,14 @@ others go back to the queue in the same transaction, for new boxes and the next 
 import logging
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from deadheat.engine.core import TransportError
 from deadheat.engine.games.variants import rules
-from deadheat.engine.scenes import comeback
 from deadheat.engine.transcript import encode
 from deadheat.league.causes import BLAMELESS, Cause
 from deadheat.league.jobs import AttemptRecord, Failure, MatchJob, MatchOutcome, SeriesJob
+from deadheat.league.outcomes import outcome
 from deadheat.league.service.series.carrying_out import SERIES, finish_series, renew_series
 from deadheat.league.service.series.turns import claim_next_series, turn_away_series
 from deadheat.league.telemetry import doing
@@ -36,7 +35,7 @@ from deadheat.workers.canary import play_canary_when_due
 from deadheat.workers.context import PLAY, Context, fetch_program
 from deadheat.workers.holding import MAX_DETAIL, Heartbeat, LeaseLost, cause_of, failure_of, insist, take, turned_away
 from deadheat.workers.live import Broadcast
-from deadheat.workers.outcomes import evidence, fault_records, latencies
+from deadheat.workers.outcomes import evidence
 
 log = logging.getLogger(__name__)
 
@@ -186,20 +185,8 @@ def stored(context: Context, item: Run) -> MatchOutcome:
     played = item.played
     if played is None:
         return MatchOutcome(item.match.match_id, None, None, attempts=(item.attempt,))
-    transcript, behind = played.transcript, None
-    with suppress(Exception):  # a mistake in a game's scenes, which are for viewers, voids nothing
-        behind = comeback(transcript)
-    return MatchOutcome(
-        match_id=item.match.match_id,
-        result=transcript.result,
-        transcript_sha256=context.blobs.put(encode(transcript)),
-        faults=fault_records(transcript),
-        latencies=latencies(transcript),
-        exits=played.exits,
-        attempts=(item.attempt,),
-        rules_version=transcript.rules_version,
-        comeback=behind,
-    )
+    sha256 = context.blobs.put(encode(played.transcript))
+    return outcome(played.transcript, item.match.match_id, sha256, item.attempt, played.exits)
 
 
 def finish(

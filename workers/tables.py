@@ -101,7 +101,7 @@ def play_table(context: Context, table_id: int) -> bool:
         insist(context, lambda session: release_table(session, job, *where, void=void))
     else:
         with doing("finish", exhibition=job.table_id):
-            insist(context, lambda session: finish_table(session, job, transcript.result, sha256))
+            insist(context, lambda session: finish_table(session, job, transcript.result, sha256, transcript))
     return True
 
 

@@ -158,7 +158,7 @@ LANGUAGE_COOKIE = "language"
 LANGUAGE_SECONDS = 365 * 86_400
 
 _CHOSEN = re.compile(rb"(?:^|;)\s*" + LANGUAGE_COOKIE.encode() + rb"=([a-z]{2})\s*(?:;|$)")
-_SAME_FOR_ALL = ("/v1/", "/static/", "/healthz", "/readyz", "/metrics")
+_SAME_FOR_ALL = ("/v1/", "/api/", "/static/", "/healthz", "/readyz", "/metrics")
 _IN_WORDS = ("/replay", "/live")
 """The API's documents with sentences in the language that the address names: `?language=ko`."""
 

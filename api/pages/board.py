@@ -95,9 +95,10 @@ def _results(season_id: int, row: Row) -> Iterator[str]:
     ways = (row["wins"], row["draws"], row["losses"])
     yield f"<td>{' / '.join(map(str, ways))}{result_bar(*ways) if games else ''}</td>"
     if faults:
-        text = (
-            f"{row['timeouts']} + {row['other_faults']}</a>{_note(share(faults, max(games, faults)))}{fault_bar(row)}"
-        )
+        of_all = (
+            f"{_note(share(faults, row['finished']))}{fault_bar(row)}" if "finished" in row else ""
+        )  # old rankings: unknown
+        text = f"{row['timeouts']} + {row['other_faults']}</a>{of_all}"
         yield f'<td><a class="fault" href="/bots/{row["bot_id"]}?season={season_id}#faults">{text}</td>'
     else:
         yield "<td>0</td>"

@@ -10,7 +10,7 @@ from sqlmodel import Session
 
 from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.pages.board import met as line_of
-from deadheat.api.pages.lists import courses
+from deadheat.api.pages.lists import Course, courses
 from deadheat.api.pages.pictures import charts
 from deadheat.api.pages.render import everyones, render
 from deadheat.api.schemas import RowId
@@ -24,7 +24,7 @@ from deadheat.league.service.series.response_times import command_times
 from deadheat.league.service.views import careers, contests
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.service.views.forecasts import waiting
-from deadheat.league.states import MatchState
+from deadheat.league.states import MatchState, SeasonState
 from deadheat.league.time_buckets import late_share
 
 router = APIRouter()
@@ -36,13 +36,12 @@ Row = Mapping[str, Any]
 @router.get("/bots/{bot_id}")
 @everyones
 def bot(shared: Shared, bot_id: Id, season: Number = None) -> str:
-    """Show a bot in the requested season, or in the one in which it has the most matches."""
+    """Show a bot in the requested season, or in the one with most of its matches; one that runs comes first."""
     with shared.db.reading() as session:
         info = bot_info(session, bot_id)
         parts = careers.parts_of(session, [bot_id])[bot_id]
         career = courses(shared, session, [info])[bot_id] if len(parts) > 1 else []
-        most = max(((row["games"], part.season_id) for part, row, _ in career if row is not None), default=(0, None))
-        part = _chosen(parts, season or most[1])
+        part = _chosen(parts, season or max(career, key=_weight)[0].season_id if career else season)
         values = NOWHERE | ({} if part is None else _in_season(shared, session, bot_id, part))
         values["versions"] = careers.public_versions(session, bot_id)
         values["matches"] = league_matches.matches(session, bot_id=bot_id, state=MatchState.DONE, limit=RECENT_MATCHES)
@@ -89,6 +88,12 @@ MET_OFTEN = 4
 _FIGURES = ("near", "compared", "gates", "what_ifs", "row", "tally", "chart", "course", "times", "failures", "causes")
 NOWHERE: dict[str, Any] = dict.fromkeys((*_FIGURES, "recent_failures", "waits"), ())
 """The page's figures for a bot without a season."""
+
+
+def _weight(of: Course) -> tuple[bool, int, bool, int]:
+    part, row, _ = of
+    runs = part.state.goes_on and part.state is not SeasonState.SCHEDULED
+    return runs, row["games"] if row is not None else 0, part.has_results, part.season_id
 
 
 def _chosen(parts: Sequence[careers.Part], season_id: int | None) -> careers.Part | None:

@@ -6,6 +6,7 @@ import base64
 import io
 import json
 import logging
+import re
 import subprocess
 import sys
 import tempfile
@@ -77,6 +78,7 @@ def game(shared: Shared, name: str) -> str:
     top = [*islice(ranked, TOP_PLAYERS)]
     values |= {
         "title": game_title(name),
+        "sentence": sentence(name, language()),
         "rules": rules(name, language()),
         "parameters": list(parameters(GAMES[name])),
         "top": list(zip(top, bars(top), strict=True)),
@@ -108,6 +110,15 @@ def rules(name: str, reader: str) -> Markup | None:
     """Return the game's page for bot authors, in the reader's language or in English; None if it has none."""
     path = protocol_of(name, reader)
     return rendered(path.read_text(encoding="utf-8"), OF_GAMES, prefix="rules-") if path is not None else None
+
+
+@cache
+def sentence(name: str, reader: str) -> str:
+    """Return the first sentence of the game's rules, which says what its players do; empty if there are none."""
+    path = protocol_of(name, reader)
+    paragraphs = [] if path is None else path.read_text(encoding="utf-8").split("\n\n")
+    first = next((" ".join(text.split()) for text in paragraphs if text[:1].isalnum()), "")
+    return re.split(r"(?<=[.!?]) ", first, maxsplit=1)[0]
 
 
 @dataclass(frozen=True, slots=True)

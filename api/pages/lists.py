@@ -21,7 +21,7 @@ from deadheat.league.service.bots.bots import bots_named
 from deadheat.league.service.bots.bots import environment as newest_environment
 from deadheat.league.service.people.teams import team_info
 from deadheat.league.service.seasons.entries import entries_named
-from deadheat.league.service.seasons.seasons import leading_season, season_info
+from deadheat.league.service.seasons.seasons import leading_season, season_info, seasons
 from deadheat.league.service.views import careers, contests
 from deadheat.league.service.views.overview import newest_versions
 
@@ -36,10 +36,14 @@ Page = Annotated[RowId, Query(le=100_000)]
 @everyones
 def games(shared: Shared) -> str:
     with shared.db.reading() as session:
-        leading = [(name, leading_season(session, name)) for name in GAMES]
+        leading = {name: leading_season(session, name) for name in GAMES}
+        of_game = {
+            name: seasons(session, 1, game=name) if number is None else [season_info(session, number)]
+            for name, number in leading.items()
+        }
         lines = [
-            (GAMES[name], careers.game_counts(session, name), None if number is None else season_info(session, number))
-            for name, number in leading
+            (GAMES[name], careers.game_counts(session, name), next(iter(found), None))
+            for name, found in of_game.items()
         ]
     return render(shared, "games.html", games=lines)
 
@@ -90,8 +94,8 @@ PICTURES = 4
 """The number of seasons for which the courses of an author's or a team's bots through the evaluations are drawn."""
 
 MOST_WAYS = 10
-Course = list[tuple[careers.Part, Mapping[str, Any] | None, int]]
-"""A bot's seasons, the newest first: each with its row (None: no place) and the number of bots with a place."""
+Course = tuple[careers.Part, Mapping[str, Any] | None, int]
+"""One of a bot's seasons, with its row (None: no place) and the number of bots with a place."""
 
 
 @router.get("/authors/{name}")
@@ -128,7 +132,8 @@ def _people(shared: Shared, session: Session, bots: Sequence[Bot], **about: Any)
     return render(shared, "people.html", bots=bots, courses=by_bot, pictures=made, **about)
 
 
-def courses(shared: Shared, session: Session, bots: Sequence[Bot]) -> dict[int, Course]:
+def courses(shared: Shared, session: Session, bots: Sequence[Bot]) -> dict[int, list[Course]]:
+    """Return the seasons of each bot, the newest first."""
     parts = careers.parts_of(session, [bot.id for bot in bots])
     seasons = {part.season_id for own in parts.values() for part in own if part.has_results}
     standings = {season_id: shared.boards.newest(session, season_id).standings["rows"] for season_id in seasons}
@@ -138,7 +143,7 @@ def courses(shared: Shared, session: Session, bots: Sequence[Bot]) -> dict[int, 
     }
     counts = {season_id: rows.ranked for season_id, rows in standings.items()}
 
-    def course(bot_id: int, part: careers.Part) -> tuple[careers.Part, Mapping[str, Any] | None, int]:
+    def course(bot_id: int, part: careers.Part) -> Course:
         season_id = part.season_id
         return part, ranked.get(season_id, {}).get(bot_id), counts.get(season_id, 0)
 

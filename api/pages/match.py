@@ -37,7 +37,7 @@ from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.service.series import live
 from deadheat.league.service.views.matches import match_detail, matches, neighbours
 from deadheat.league.service.views.overview import highlights, margin
-from deadheat.league.states import Asked, MatchState
+from deadheat.league.states import Asked, MatchState, TranscriptsFrom
 
 router = APIRouter()
 
@@ -151,8 +151,9 @@ def of_season(shared: Shared, season_id: Id, before: Number = None, bot: Number 
     with shared.db.reading() as session:
         season = season_info(session, season_id)
         name = season.name if bot is None else f"{bot_info(session, bot).name}, {season.name}"
-    turns = season.seats == 2 and has_lead(season.game)
-    about = {"path": f"/seasons/{season_id}", "of": name, "season": season, "bot_id": bot, "turns": turns}
+    lead, open_to_all = has_lead(season.game), season.published_at or season.transcripts is TranscriptsFrom.PLAYED
+    about = {"path": f"/seasons/{season_id}", "of": name, "season": season, "bot_id": bot, "lead": lead}
+    about["turns"] = lead and season.seats == 2 and open_to_all
     return _listed(shared, before, show, about, season_id=season_id, bot_id=bot)
 
 
@@ -172,12 +173,16 @@ def of_bot(
     with shared.db.reading() as session:
         bot = bot_info(session, bot_id)
         other = None if opponent is None else bot_info(session, opponent)
-    about = {"path": f"/bots/{bot_id}", "of": bot.name, "bot_id": bot_id, "turns": has_lead(bot.game), "lost": lost}
+    lead = has_lead(bot.game)
+    about = {"path": f"/bots/{bot_id}", "of": bot.name, "bot_id": bot_id, "lost": lost, "lead": lead, "turns": lead}
     about["opponent"] = None if other is None else (other.id, other.name)
     return _listed(shared, before, show, about, bot_id=bot_id, opponent_id=opponent, lost=lost)
 
 
 def _listed(shared: Shared, before: int | None, show: str, about: dict[str, Any], **whose: Any) -> str:
+    """List the matches. `about`: for the template; "lead", "turns": whether the game and its readers know of any."""
+    if not {"closest": about["lead"], "comebacks": about["turns"]}.get(show, True):
+        show = ""
     limit = LOOKED_AT if show else ROWS + 1
     finished = shared.read(matches, state=MatchState.DONE, before=before, limit=limit, **whose)
     if show == "faults":

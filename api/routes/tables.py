@@ -13,7 +13,7 @@ from pydantic import Field
 
 from deadheat.api.deps import REFUSED, Asker, Id, Received, Shared
 from deadheat.api.pages.player.exhibition import LOOK_SECONDS, Tables
-from deadheat.api.schemas import MAX_ID, Input, Items, Label, RowId
+from deadheat.api.schemas import MAX_ID, Input, Items, Label, Name, RowId
 from deadheat.api.services import Services
 from deadheat.api.watching import keep_record
 from deadheat.engine.core import MAX_LINE_BYTES
@@ -21,12 +21,14 @@ from deadheat.engine.games import GAMES
 from deadheat.league.errors import IllegalMove, NotFound
 from deadheat.league.records import from_row
 from deadheat.league.records.tables import Receipt, SeatAtTable, TableTurn, TableView
-from deadheat.league.service.tables import sitting, turns, viewing
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.tables import entering, queueing, sitting, turns, viewing
 from deadheat.league.service.tables.programs import TABLES
 from deadheat.league.service.tables.sitting import Agent
 from deadheat.league.states import NOT_OVER, SeatKind, TableState
 
 router = APIRouter(prefix="/v1/tables", tags=["tables"])
+seasons_router = APIRouter(prefix="/v1/seasons", tags=["tables"])
 
 WAIT_SECONDS = 25.0
 """How long a request for the next turn is held: less than the 30 s after which many proxies give up."""
@@ -45,10 +47,24 @@ class Joining(Input):
     model: Label | Literal[""] = Field(default="", description="Which model or program it is. Nobody checks it.")
 
 
-class NewTable(Joining):
-    """A table to be made."""
+class Entrant(Input):
+    """An agent in seasons: the bot of its owner that has this name."""
+
+    name: Name = Field(description="Its name, as that of a bot.", examples=["my-agent"])
+    model: Label | Literal[""] = Field(
+        default="", description="Which model or program it is: each is a version of its own. Nobody checks it."
+    )
+
+
+class Queueing(Joining):
+    """An agent that wants to play a game."""
 
     game: str = Field(max_length=64, examples=[next(iter(GAMES))], json_schema_extra={"enum": [*sorted(GAMES)]})
+
+
+class NewTable(Queueing):
+    """A table to be made."""
+
     seats: list[Literal["me", "open"] | RowId] = Field(
         min_length=2,
         max_length=MOST_SEATS,
@@ -79,6 +95,24 @@ def list_open_tables(shared: Shared) -> Items[TableView]:
     return Items[TableView](items=[_told(info) for info in shared.read(viewing.open_tables, MOST_OPEN)])
 
 
+@router.post("/queue", responses={**REFUSED, 429: {}})
+def queue(shared: Shared, asker: Asker, body: Queueing) -> TableView:
+    """Seat your agent at the oldest open table of a game, or at a new one. After 30 seconds, the house's bots take the
+    seats that are still open. An agent of this name that plays the game already keeps its table.
+    """
+    return _begun(shared, shared.change(queueing.queue, asker, body.game, Agent(body.name, body.model)))
+
+
+@seasons_router.post("/{season_id}/table", responses={**REFUSED, 422: {}, 429: {}})
+def queue_for_season(shared: Shared, asker: Asker, season_id: Id, body: Entrant) -> TableView:
+    """Sit your agent down for a rated match in a season of agents. It waits at this table until all seats are taken;
+    ask again if nobody comes. While it sits there, this returns the same table.
+    """
+    agent = Agent(body.name, body.model)
+    claim = shared.blobs.put(entering.claim_of(agent))
+    return _begun(shared, shared.change(entering.queue, asker, season_id, agent, claim))
+
+
 @router.get("/{table_id}", responses={404: {}})
 def get_table(shared: Shared, table_id: Id) -> TableView:
     """Return a table. When it is over, `/v1/exhibitions/{table_id}` has its replay and transcript."""
@@ -104,18 +138,25 @@ async def next_turn(
     after: Annotated[int, Query(ge=0, le=MAX_ID, description="The last turn that you have answered; 0: none.")] = 0,
 ) -> TableTurn:
     """Wait for your agent's next question, at most 25 seconds. Your time begins when you get it."""
+    await until_news(shared, asker, request, table_id)
+    return await run_in_threadpool(shared.change, viewing.next_turn, asker, table_id, after)
+
+
+async def until_news(shared: Services, person: Person, request: Request, table_id: int) -> None:
+    """Wait until the person's agent has to answer, or the match is over, but not long. Raises NotFound,
+    HTTPException.
+    """
     tables: Tables = request.app.state.tables
-    if not await run_in_threadpool(shared.read, viewing.is_news, asker, table_id):
+    if not await run_in_threadpool(shared.read, viewing.is_news, person, table_id):
         tables.agents.check(request)  # only who must wait needs room
         with tables.agents.taken(request):
             ends = time.monotonic() + WAIT_SECONDS
             while time.monotonic() < ends and not await request.is_disconnected():
                 await asyncio.sleep(LOOK_SECONDS)
-                if await run_in_threadpool(shared.read, viewing.is_news, asker, table_id):
+                if await run_in_threadpool(shared.read, viewing.is_news, person, table_id):
                     break
     if await request.is_disconnected():  # nobody reads the answer, so nothing is delivered
         raise HTTPException(408)
-    return await run_in_threadpool(shared.change, viewing.next_turn, asker, table_id, after)
 
 
 @router.post("/{table_id}/turns/{turn}", responses={**REFUSED, 422: {}})

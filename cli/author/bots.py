@@ -117,20 +117,27 @@ def appeal(
 
 
 def find_bot(client: Client, wanted: str, game: str = "", season: int = 0) -> int:
-    """Return the number of the user's bot of that name (in that game), or of anyone's in the season; 0 for no name."""
+    """Return the number of the user's bot of that name or AUTHOR/NAME (in that game), or of anyone's in the season; 0
+    for no name.
+    """
     if not wanted:
         return 0
     if (number := number_in(wanted)) is not None:
         return number
-    bots = [bot for bot in client.bots() if bot.name.lower() == wanted.lower() and game in {"", bot.game}]
+    bots = [bot for bot in client.bots() if is_called(wanted, bot.author, bot.name) and game in {"", bot.game}]
     if not bots and season:
         return find_entry(client, season, wanted).bot_id
     if not bots:
-        fail(f"you have no bot {wanted!r}{f' for {game}' if game else ''}")
+        fail(f"you have no bot {wanted!r}{f' for {game}' if game else ''}; `{command('bot', 'list')}` lists yours")
     if len(bots) > 1:
         several = ", ".join(f"{bot.id} ({bot.game}{', ' + bot.team if bot.team else ''})" for bot in bots)
         fail(f"you have several bots named {wanted!r}; use a number: {several}")
     return bots[0].id
+
+
+def is_called(wanted: str, author: str, bot: str) -> bool:
+    """Return whether somebody who writes `wanted` (NAME or AUTHOR/NAME, in any case) means that bot."""
+    return wanted.lower() in {bot.lower(), f"{author}/{bot}".lower()}
 
 
 def find_entry(client: Client, season: int, wanted: str) -> Entry:
@@ -139,9 +146,7 @@ def find_entry(client: Client, season: int, wanted: str) -> Entry:
     for entry in entries:
         if wanted == str(entry.bot_id):
             return entry
-    matching = [
-        entry for entry in entries if wanted.lower() in {entry.bot.lower(), f"{entry.author}/{entry.bot}".lower()}
-    ]
+    matching = [entry for entry in entries if is_called(wanted, entry.author, entry.bot)]
     if not matching:
         fail(f"season {season} has no bot {wanted!r}; `deadheat season entries {season}` lists its bots")
     if len(matching) > 1:

@@ -22,7 +22,7 @@ from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import asks
 from deadheat.cli.server.wire import Refused
 from deadheat.engine.core import NS_PER_S, Message, Reply
-from deadheat.league.records.tables import TableTurn, TableView
+from deadheat.league.records.tables import TableTurn
 from deadheat.sandbox.box import Limits, Program
 from deadheat.sandbox.local import LocalSandbox
 from deadheat.sandbox.pipes import PipeTransport
@@ -50,6 +50,16 @@ class Agent:
     def sit(self, game: str, seats: Sequence[str | int]) -> int:
         """Make a table, and return its number. `seats`: "me" once, "open" for other people's agents, bots by number."""
         return self._league.make_table({"game": game, "seats": list(seats), **self._about}).id
+
+    def queue(self, game: str) -> int:
+        """Take a seat at the oldest open table of a game, or at a new one, and return the table's number. After 30
+        seconds, the house's bots take the seats that are still open.
+        """
+        return persist(lambda: self._league.queue({"game": game, **self._about})).id
+
+    def enter(self, season_id: int) -> int:
+        """Take a seat for a rated match in a season of agents, and return the table's number."""
+        return persist(lambda: self._league.queue_for_season(season_id, self._about)).id
 
     def join(self, table_id: int) -> None:
         """Take the first open seat of a table."""
@@ -134,19 +144,22 @@ class AtHome:
 def agent(
     client: Client,
     command: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="Your program, after two dashes.")],
-    game: Annotated[str, typer.Option(help="Make a table of this game, or take an open seat of one.")] = "",
+    game: Annotated[str, typer.Option(help="Play this game against whoever else wants to, or the league's bots.")] = "",
     table: Annotated[int, typer.Option(help="Take a seat at this table.", min=0)] = 0,
+    season: Annotated[int, typer.Option(help="Play a rated match in this season of agents.", min=0)] = 0,
     bot: Annotated[list[int], typer.Option(help="With --game: play against this bot; give it for each seat.")] = [],  # noqa: B006
     name: Annotated[str, typer.Option(help="Your agent's name.")] = "agent",
     model: Annotated[str, typer.Option(help="Which model or program it is, for those who watch.")] = "",
 ) -> Output:
     """Let a program on this machine play at a table of a league, without uploading it."""
-    if bool(game) == bool(table):
-        fail("name either --game or --table", USAGE)
+    if bool(game) + bool(table) + bool(season) != 1:
+        fail("name one of --game, --season and --table", USAGE)
     player = Agent(client, name, model)
-    table_id = table or _table_of(client, player, game, bot)
     if table:
         player.join(table)
+    table_id = table or (
+        player.enter(season) if season else player.sit(game, ["me", *bot]) if bot else player.queue(game)
+    )
     note(f"{client.server}/play/{table_id} shows the match when it is over.", f"table {table_id}:")
     program = AtHome(command)
     try:
@@ -157,21 +170,6 @@ def agent(
     finally:
         program.close()
     return Output(end, _words(end))
-
-
-def _table_of(client: Client, player: Agent, game: str, bots: Sequence[int]) -> int:
-    """Take a seat at the oldest open table of a game, or make one."""
-    for one in [] if bots else reversed(client.open_tables()):
-        if one.game == game and _is_free(client, one):
-            player.join(one.id)
-            return one.id
-    return player.sit(game, ["me", *bots] if bots else ["me", "open"])
-
-
-def _is_free(client: Client, table: TableView) -> bool:
-    """Say whether nobody of this account sits there."""
-    me = client.me().name
-    return all(seat.author != me for seat in table.players)
 
 
 def _words(end: TableTurn) -> str:

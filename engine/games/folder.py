@@ -19,6 +19,7 @@ and other files:
 | ``bots/NAME/`` | a house bot, as its author would upload it | there is none of that name |
 | ``bots/random/main.py`` | the opponent in uploads' trial matches, and the Python starter | no upload becomes ready |
 | ``bots/starter/main.c`` | the C starter, which is C++ as well | `deadheat new` has none |
+| ``action.schema.json`` | JSON schema of an answer, for games that speak JSON | agents send lines |
 | ``protocol.md`` | the page for bot authors; ``protocol.ko.md``: the same in Korean | the site shows no rules |
 | ``locale/ko/LC_MESSAGES/messages.po`` | the game's texts in Korean, a gettext catalogue | they are English |
 | ``turns.html`` | the forms of a person's seat: a macro (offer, complaint) for each kind of turn | lines are typed |

@@ -28,10 +28,14 @@ class SeatAtTable(Record):
 
 @dataclass(frozen=True, slots=True)
 class TableView(Record):
-    """A game table: an unrated match in which agents or people have seats."""
+    """A game table: a match in which agents or people have seats."""
 
     id: int
     game: str
+    match_id: Annotated[
+        int | None,
+        Field(description="The season's match, with its dice and record; null: it is unrated, or not full."),
+    ]
     state: Annotated[TableState, Field(description="open: a seat is free; queued: it waits for a worker.")]
     players: Annotated[tuple[SeatAtTable, ...], Field(description="The players by seat.")]
     commitment: str

@@ -8,17 +8,21 @@ from sqlmodel import Field, SQLModel
 
 from deadheat.engine.core import Fault
 from deadheat.league.states import SeatKind, TableState
-from deadheat.league.tables.columns import MOST_WORD, SHA256_HEX, JobRow, UtcDateTime, json_column, word
+from deadheat.league.tables.columns import MOST_WORD, SHA256_HEX, JobRow, UtcDateTime, index_where, json_column, word
 
 
 class GameTable(JobRow, table=True):
-    """A match in which people or agents have seats (see `league.service.tables`). It belongs to no season. If programs
-    have other seats, it is a job of a worker.
+    """A match in which people or agents have seats (see `league.service.tables`). If programs have other seats, it is
+    a job of a worker.
+
+    `season_id`: the season of agents in which it counts; None: it counts nowhere. `match_id`: the season's match that
+    is played here, once all seats are taken (`league.service.tables.rated`).
 
     `open_place`: of the deployment's places for matches with programs, while anybody else sits there; who resigns is
     free at once, while a worker may still write the record. `turn` counts the steps that asked people or agents.
     `pace_seconds`: the time for a move; None: `exhibition_move_seconds`. `watched_at`: when the site, through which
-    they answer, last reported that it is there. `advise_at`: after the match, when a worker is to be asked for advice
+    they answer, last reported that it is there. `nudge_at`, while a seat is open: when the house's bots take it.
+    `advise_at`: after the match, when a worker is to be asked for advice
     on it (see `league.service.tables.advising`).
     """
 
@@ -31,9 +35,12 @@ class GameTable(JobRow, table=True):
         Index(None, "state", "nudge_at"),
         Index(None, "finished_at"),
         Index(None, "advise_at"),
+        index_where("ix_game_table_season_id", "season_id", "created_at", where="season_id IS NOT NULL"),
     )
 
     game: str = Field(max_length=64)
+    season_id: int | None = Field(default=None, foreign_key="season.id")
+    match_id: int | None = Field(default=None, foreign_key="match.id")
     variant: list[str] | None = Field(default=None, sa_column=json_column(nullable=True))  # see league.terms
     seats: int
     seed: bytes = Field(sa_column=Column(LargeBinary, nullable=False))
@@ -64,7 +71,7 @@ class GameTable(JobRow, table=True):
 
 class TableSeat(SQLModel, table=True):
     """A seat of a game table: a person's, an agent's (`user_id` is its owner, `model` what it says that it is), or a
-    program's. An agent's seat without an owner is free.
+    program's. An agent's seat without an owner is free. `entrant_id`: the version as which an agent is rated.
 
     `open_user_id` is set while a person sits there: one match each. `reply`: the answer to the present step, as in
     `GameTable.replies`, until all that were asked have answered. `ready_at`: since when a person or an agent is asked;
@@ -84,6 +91,7 @@ class TableSeat(SQLModel, table=True):
     kind: SeatKind = Field(sa_column=word(SeatKind, "kind"))
     user_id: int | None = Field(default=None, foreign_key="user_account.id")
     version_id: int | None = Field(default=None, foreign_key="bot_version.id", index=True)
+    entrant_id: int | None = Field(default=None, foreign_key="bot_version.id")
     name: str | None = Field(default=None, max_length=64)  # an agent's
     model: str = Field(default="", max_length=64)
     open_user_id: int | None = Field(default=None, unique=True)

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, Column, Index, Text, UniqueConstraint
+from sqlalchemy import CheckConstraint, Column, Index, Text, UniqueConstraint, false
 from sqlmodel import Field, SQLModel
 
 from deadheat.league.states import ChannelKind, DeliveryState, NewcomerRule, Role, Scope, TokenKind, VersionState
@@ -186,7 +186,11 @@ class AuditRecord(SQLModel, table=True):
 
 
 class Bot(SQLModel, table=True):
-    """An author's entry over time. One of its versions plays. All members of a team share its bots."""
+    """An author's entry over time. One of its versions plays. All members of a team share its bots.
+
+    `is_agent`: it plays over HTTP, in seasons of agents only. Each model that it has said to be is a version without a
+    program, whose source is that word (`league.service.tables.rated`).
+    """
 
     __table_args__ = (
         UniqueConstraint("owner_id", "game", "name_key"),
@@ -197,6 +201,7 @@ class Bot(SQLModel, table=True):
     owner_id: int = Field(foreign_key="user_account.id")  # who made it
     team_id: int | None = Field(default=None, foreign_key="team.id")
     plays_people: bool = True  # the author lets people play against it
+    is_agent: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
     game: str = Field(max_length=64)
     name: str = Field(max_length=32)
     name_key: str = Field(max_length=32)
@@ -213,7 +218,7 @@ class BotVersion(JobRow, table=True):
         UniqueConstraint("bot_id", "number"),
         UniqueConstraint("id", "bot_id"),  # so that an entry can refer to a version together with its bot
         CheckConstraint("(state = 'building') = (lease_until IS NOT NULL)", name="lease"),
-        CheckConstraint("(state = 'ready') = (program_sha256 IS NOT NULL)", name="program"),
+        CheckConstraint("language = 'agent' OR (state = 'ready') = (program_sha256 IS NOT NULL)", name="program"),
         CheckConstraint("attempt >= 0", name="attempt"),
         Index(None, "state", "nudge_at"),
         Index(None, "state", "lease_until"),

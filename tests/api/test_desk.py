@@ -25,8 +25,9 @@ from deadheat.league.service.series.hosts import record_check
 from deadheat.league.service.views.queues import take_sample
 from deadheat.league.states import Admission, Role, SeasonState
 from deadheat.league.terms import DATES, TERMS, Term
-from tests.api.browser import OURS, Browser
+from tests.api.browser import OURS, PAGE, Browser
 from tests.api.site import PASSWORD, Site
+from tests.api.test_live_matches import a_second_passes
 from tests.api.test_matches import Played
 from tests.api.test_rulings import hold
 from tests.league.people import GAME
@@ -264,6 +265,19 @@ def test_an_appeal_is_made_on_a_matchs_page_and_ruled_at_the_desk(ada: Browser, 
     assert "could not be re-simulated" not in boss.page.text
     page = ada.get(f"/matches/{match}/appeal")
     assert "upheld" in page.text and "The host was overloaded." in page.text
+
+
+def test_nobody_is_asked_to_appeal_in_a_closed_season(ada: Browser, site: Site, played: Played) -> None:
+    appeal, *paths = (f"/matches/{played.ids[1]}{part}" for part in ("/appeal", "", "/mine"))
+
+    def asking() -> int:
+        return sum(ada.client.get(path, headers=PAGE).text.count(f'href="{appeal}"') for path in paths)
+
+    assert asking() == 2
+    site.world.set_state(played.season, SeasonState.CLOSED, force=True)
+    a_second_passes(site)
+    assert asking() == 0
+    assert "no longer possible" in ada.get(appeal).text and "<textarea" not in ada.answer.text
 
 
 def test_an_appeal_is_taken_back_by_its_author_alone(site: Site, ada, boss, played: Played, monkeypatch) -> None:

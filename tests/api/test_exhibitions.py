@@ -270,6 +270,23 @@ def test_when_it_is_over_everyone_reads_where_the_strongest_house_bot_would_have
     assert site.client.get(f"/v1/exhibitions/{job.table_id}/advice").content == said
 
 
+def test_after_a_match_its_person_may_play_again_or_one_level_up(site: Site) -> None:
+    ada, job, _ = over(site)
+    path, world = f"/play/{job.table_id}", site.world
+    assert "Rematch" in ada.get(path).text and "Next level" not in ada.answer.text, "nobody is rated"
+    season_id = world.season(3)
+    world.play_all()
+    world.write(refit, season_id)
+    with world.db.transaction() as session:
+        session.exec(update(RatingPoint).where(col(RatingPoint.bot_id) == 4).values(bot_id=1))
+        session.exec(update(RatingPoint).values(elo=1000 + col(RatingPoint.bot_id)))
+        session.exec(update(Bot).values(plays_people=True))
+        above = session.get_one(Bot, 2).name
+    assert f"Next level: {above}" in ada.get(path).text
+    stranger = Browser(site).get(path).text
+    assert "Play against greedy" in stranger and "Next level" not in stranger
+
+
 def test_advice_that_the_store_has_lost_is_not_shown(site: Site) -> None:
     ada, job, _ = over(site)
     work = site.world.write(advising.claim_advice, job.table_id)
@@ -285,7 +302,7 @@ def test_who_cannot_sit_down_is_told_why(site: Site) -> None:
     site.problem(404, site.client.get("/v1/exhibitions/99/replay"))
 
 
-def test_everyone_sees_which_bots_there_are_the_strongest_first_and_signs_in_to_take_a_seat(site: Site) -> None:
+def test_everyone_sees_which_bots_there_are_the_easiest_first_and_signs_in_to_take_a_seat(site: Site) -> None:
     season_id = site.world.season(2)
     site.world.play_all()
     with site.world.db.transaction() as session:
@@ -294,7 +311,11 @@ def test_everyone_sees_which_bots_there_are_the_strongest_first_and_signs_in_to_
         session.exec(update(Bot).values(plays_people=True))
         expected = session.exec(select(Bot.name).order_by(col(Bot.id))).all()
     page = Browser(site).get("/play").text
-    assert sorted(expected, key=page.index) == [*expected] and page.count("rated ") == len(expected)
+    assert (
+        sorted(expected, key=page.index) == [*expected[::-1]]
+        and page.index("level 1") < page.index("level 2")
+        and page.count(", rated ") == len(expected)
+    )
     answer = site.client.get("/play?bot=1", follow_redirects=False)
     assert (answer.status_code, answer.headers["location"]) == (303, "/sign-in?next=%2Fplay%3Fbot%3D1")
 

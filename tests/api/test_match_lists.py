@@ -16,6 +16,7 @@ from deadheat.league.service.ground.audit import record
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.service.views import overview
 from deadheat.league.service.views.matches import match_detail
+from deadheat.league.states import TranscriptsFrom
 from tests.api.site import Site
 from tests.api.test_live_matches import a_second_passes
 from tests.api.test_matches import Played, transcript
@@ -229,8 +230,13 @@ def test_a_list_shows_the_biggest_turn_arounds_where_a_game_has_a_lead(site: Sit
         assert ("came back from" in page(site, f"/matches/{number}").text) == told
     assert [site.client.get(f"/v1/matches/{one.match_id}").json()["comeback"] for one in job.matches] == [*behind]
     world.season(2, game="liars-dice", series_length=4, games_per_pair=4)
-    assert "/seasons/2/matches?show=comebacks" not in page(site, "/seasons/2/matches").links
-    assert "No winner came back" in page(site, "/seasons/2/matches?show=comebacks").text
+    assert not any("show=c" in link for link in page(site, "/seasons/2/matches").links), "dice are no points"
+    hidden = world.season(2, transcripts=TranscriptsFrom.CLOSED)
+    links = page(site, f"/seasons/{hidden}/matches").links
+    assert f"/seasons/{hidden}/matches?show=closest" in links
+    assert f"/seasons/{hidden}/matches?show=comebacks" not in links, "who came back is as secret as the moves"
+    for season in (2, hidden):
+        assert "came back" not in page(site, f"/seasons/{season}/matches?show=comebacks").text
 
 
 def test_home_a_season_and_a_game_lead_to_what_is_worth_watching(site: Site) -> None:

@@ -10,7 +10,7 @@ from deadheat.engine.core import Message, Reply
 from deadheat.engine.transcript import Exchange, Transcript, decode, encode
 from deadheat.league.blobs import _path
 from deadheat.league.jobs import Failure, MatchOutcome, SeriesJob
-from deadheat.workers.outcomes import latencies
+from deadheat.league.outcomes import latencies
 from tests.api.site import Site
 from tests.league.outcomes import abandoned, forfeited, won
 from tests.league.people import GAME

@@ -21,14 +21,16 @@ from deadheat.league.service.rankings.standings import leaderboard, refit
 from deadheat.league.service.rulings.rulings import rejudge_match, void_match
 from deadheat.league.service.seasons.divisions import assign_division
 from deadheat.league.service.seasons.entries import enter
-from deadheat.league.states import Ranks
+from deadheat.league.states import Ranks, SeasonState
 from deadheat.league.tables import Participant
 from deadheat.league.time_buckets import bucket
 from deadheat.sandbox.archive import Bounds, inspect_zip
 from deadheat.sandbox.languages import detect
 from tests.api.site import Site
+from tests.api.test_live_matches import a_second_passes
 from tests.api.test_matches import Played
 from tests.league.outcomes import forfeited, won
+from tests.league.people import GAME
 
 HTML = {"Accept": "text/html"}
 
@@ -428,6 +430,49 @@ def test_a_bots_page_opens_on_the_season_with_most_of_its_matches(site: Site) ->
         world.write(refit, season)
     text = site.client.get("/bots/1").text
     assert f"/v1/seasons/{long}/export/participants.csv" in text
+
+    world.set_state(long, SeasonState.CLOSED)
+    a_second_passes(site)
+    assert f"/v1/seasons/{short}/export/participants.csv" in site.client.get("/bots/1").text, "it runs"
+
+
+def test_a_leaderboard_divides_faults_by_all_matches_that_the_version_finished(site: Site) -> None:
+    season = site.world.season(2, series_length=4, games_per_pair=4)
+    job = site.world.claimed()
+    assert site.world.finish(job, [*(forfeited(one, 0, 1) for one in job.matches[:3]), won(job.matches[3])])
+    site.world.write(refit, season)
+    assert site.client.get(f"/seasons/{season}").text.count('<span class="note">75.0 %</span><svg') == 2
+
+
+def test_a_game_names_a_season_that_has_no_results_yet_or_what_to_do_until_then(site: Site) -> None:
+    assert {f"/games/{name}#kits" for name in GAMES} <= set(page(site, "/games").links)
+    site.world.season(0)
+    a_second_passes(site)
+    found = page(site, "/games")
+    assert "/seasons/1" in found.links and f"/games/{GAME}#kits" not in found.links
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_a_game_begins_with_what_it_is_and_what_one_can_do(site: Site, name: str) -> None:
+    begun = page(site, f"/games/{name}")
+    assert " players " in begun.text[: begun.text.index("Play it now")] and "Watch" not in begun.text
+    assert f"/play#{name}" in begun.links and f"/sign-up?next=/submit%3Fgame%3D{name}" in begun.links
+    site.world.season(2, game=name)
+    site.world.play_all()
+    a_second_passes(site)
+    newest = page(site, f"/games/{name}")
+    assert "Watch" in newest.text and newest.links.count("/matches/4") == 2
+    assert game.sentence(name, "ko") != game.sentence(name, "en")
+
+
+def test_a_season_says_how_many_bots_it_waits_for(site: Site) -> None:
+    season = site.world.season(2, game="liars-dice", seats=4)
+    assert "A match takes 4 bots: 2 seats are still open." in page(site, f"/seasons/{season}").text
+    assert "a match takes 4 bots, and 2 are missing" in page(site, "/bots/1").text
+    site.world.entrant(season, game="liars-dice")
+    site.world.entrant(season, game="liars-dice")
+    a_second_passes(site)
+    assert "still open" not in page(site, f"/seasons/{season}").text
 
 
 def test_a_kit_that_this_server_would_refuse_is_not_offered() -> None:

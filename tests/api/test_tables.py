@@ -19,6 +19,8 @@ from deadheat.api.routes import tables as routes
 from deadheat.engine.core import MAX_LINE_BYTES
 from deadheat.engine.transcript import decode
 from deadheat.league.errors import BlobsAway
+from deadheat.league.service.bots.bots import create_bot
+from deadheat.league.service.rulings import closing
 from deadheat.league.service.tables import turns
 from deadheat.league.states import TableState
 from deadheat.league.tables import TableSeat
@@ -108,6 +110,24 @@ def test_an_answer_counts_from_when_it_was_received_however_long_it_waited(
     monkeypatch.setattr(module, name, waited)
     receipt = site.ok(200, post(site, ada, path, 1, "BID A 5"))
     assert receipt["received_at"] < deadline_at < receipt["recorded_at"]
+
+
+def test_who_queues_meets_the_next_one_or_the_house(site: Site) -> None:
+    wanted = {"game": "yacht-auction", "name": "one"}
+    ada, bob = site.author("ada"), site.author("bob")
+    first, again, both = (
+        site.ok(200, site.client.post("/v1/tables/queue", json=wanted, headers=who)) for who in (ada, ada, bob)
+    )
+    assert first["id"] == again["id"] == both["id"] and (first["state"], both["state"]) == ("open", "running")
+    owner = site.world.write(closing.house)
+    bot_id = site.world.write(create_bot, owner, "yacht-auction", "greedy").id
+    site.world.version(owner, bot_id)
+    waits = site.ok(200, site.client.post("/v1/tables/queue", json=wanted, headers=site.author("eve")))
+    site.world.clock.turn(31)
+    watching.watch_once(site.app.state.services)
+    table = site.ok(200, site.client.get(f"/v1/tables/{waits['id']}"))
+    assert (table["state"], table["players"][1]["name"]) == ("queued", "greedy")
+    site.problem(422, site.client.post("/v1/tables/queue", json=wanted | {"game": "chess"}, headers=ada))
 
 
 def by_the_worlds_clock(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,6 +286,13 @@ def test_a_question_is_not_delivered_to_who_has_gone(site: Site, monkeypatch: py
     assert {seat.delivered_at for seat in site.world.rows(select(TableSeat))} == {None}
     fetch(site, ada, path)
     assert len({seat.delivered_at for seat in site.world.rows(select(TableSeat))}) == 2
+
+
+def test_the_lobby_says_which_tables_wait_and_for_how_many(site: Site) -> None:
+    made = site.client.post("/v1/tables", json=TWO, headers=site.author("ada"))
+    assert "1 of 2 seats open since" in site.client.get("/play").text
+    site.ok(200, site.client.post(f"{made.headers['location']}/seat", json={"name": "two"}, headers=site.author("bob")))
+    assert "seats open" not in site.client.get("/play").text
 
 
 def test_only_ones_own_result_is_listed_among_ones_matches(site: Site) -> None:

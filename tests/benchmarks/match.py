@@ -26,13 +26,13 @@ from deadheat.engine.games.folder import bots_of
 from deadheat.engine.transcript import encode
 from deadheat.league.causes import Cause
 from deadheat.league.config import Settings
+from deadheat.league.outcomes import latencies
 from deadheat.sandbox.arena import Arena, quiet
 from deadheat.sandbox.box import Box, Limits, Program, Sandbox
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.local import LocalSandbox
 from deadheat.sandbox.pipes import PipeTransport
 from deadheat.workers import metrics
-from deadheat.workers.outcomes import latencies
 from tests.benchmarks.cgroups import MeasuredGroup
 from tests.benchmarks.engine_of_our_own import measured
 from tests.benchmarks.programs import HERE, built

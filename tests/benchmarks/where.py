@@ -58,7 +58,7 @@ DOING = {
     "http/": "boxes",
     "league/blobs": "blobs and compression",
     "league/time_buckets": "summaries",
-    "workers/outcomes": "summaries",
+    "league/outcomes": "summaries",
     "workers/metrics": "metrics",
     "prometheus_client/": "metrics",
     "workers/": "the worker's loop",

@@ -11,13 +11,14 @@ import pytest
 
 import deadheat
 from deadheat.cli.server import agent as at_home
-from deadheat.cli.server.agent import RESTORED, Agent, persist
+from deadheat.cli.server.agent import RESTORED, Agent, AtHome, persist
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.wire import Refused
 from deadheat.engine.games import GAMES
 from deadheat.engine.replay import replay
 from deadheat.engine.transcript import decode
 from deadheat.league.records.tables import TableTurn
+from deadheat.league.states import Players
 from tests.api.site import Site, token_in
 from tests.cli.command import GAME, RANDOM, invoke
 from tests.cli.command import deadheat as run
@@ -55,10 +56,23 @@ def test_two_programs_play_a_whole_match_and_its_transcript_verifies(
     assert record.about["players"] == ["one (agent of ada)", "two (agent of bob)"]
 
 
+def test_programs_at_home_play_a_season(site: Site, server: str, league: tuple[Client, Client]) -> None:
+    site.world.season(0, players=Players.AGENTS, games_per_pair=None)
+    other, minds = Agent(league[1], "two"), AtHome([sys.executable, RANDOM])
+    there = threading.Thread(target=lambda: other.play(other.enter(1), minds))
+    there.start()
+    words = ("agent", "--season", "1", "--name", "one", "--server", server, "--token", token_in(site.sign_in("ada")))
+    done = run(*words, "--", sys.executable, RANDOM)
+    there.join(60)
+    minds.close()
+    assert "is over: place" in done.stdout, done.stdout + done.stderr
+    assert site.ok(200, site.client.get("/v1/matches/1/verification"))["verified"]
+
+
 def test_an_agent_is_a_function_and_mends_what_the_rules_refuse(league: tuple[Client, Client]) -> None:
     ada, bob = (Agent(client, name) for client, name in zip(league, ("one", "two"), strict=True))
-    table_id = ada.sit(GAME, ["me", "open"])
-    bob.join(table_id)
+    table_id = ada.queue(GAME)
+    assert bob.queue(GAME) == table_id
     bob.resign(table_id)
     asked: list[str | None] = []
 
@@ -133,5 +147,8 @@ def test_a_program_that_ends_resigns(server: str, league: tuple[Client, Client],
 
 
 def test_what_does_not_make_sense_is_said(server: str) -> None:
-    assert "either --game or --table" in invoke("agent", "--server", server, "--token", "x", "--", "true").stderr
+    assert (
+        "one of --game, --season and --table"
+        in invoke("agent", "--server", server, "--token", "x", "--", "true").stderr
+    )
     assert deadheat.Agent is Agent

@@ -20,6 +20,7 @@ from deadheat.engine.memory import MemoryTransport, Player
 from deadheat.engine.referee import run_match
 from deadheat.engine.transcript import Transcript, encode
 from deadheat.league.jobs import MatchJob, MatchOutcome
+from deadheat.league.outcomes import latencies
 from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations.beginning import begin_now
@@ -31,7 +32,6 @@ from deadheat.league.states import FinalsFormat, SeasonState, SourcesFrom, Trans
 from deadheat.league.tables import BotVersion, ContestPlayer, Entry, Season
 from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.league.verification.agreement import verdict
-from deadheat.workers.outcomes import latencies
 from tests.api.site import Site, token_in
 from tests.bots.loading import bot_class
 from tests.cli.command import ROOT, invoke, succeeded

@@ -146,7 +146,10 @@ def test_a_gate_from_the_authors_side(desk: Desk) -> None:
     desk.site.world.clock.turn(desk.site.world.settings.rejoin_seconds)
     assert not desk.json("ada", "enter", "swift", "--season", 1, "--gate", "none")["gated"]
     assert_one_sentence(desk.run("ada", "enter", "swift", "--season", 1, "--gate", "high"), "is not a gate")
-    assert_one_sentence(desk.run("ada", "enter", "nobody", "--season", 1), "you have no bot 'nobody' for", 1)
+    assert desk.json("ada", "enter", "Ada/swift", "--season", 1)["bot"] == "swift"
+    for other in ("nobody", "house/swift"):
+        done = desk.run("ada", "enter", other, "--season", 1)
+        assert_one_sentence(done, f"you have no bot '{other}' for {GAME}; `deadheat bot list` lists yours", 1)
 
 
 def test_an_author_leaves_by_the_bots_name_and_comes_back_after_a_pause(desk: Desk) -> None:

@@ -184,7 +184,7 @@ def test_wait_says_when_nobody_else_is_there(league: League) -> None:
     done = league.submit("ada", "--season", season, "--wait", "--timeout", 2)
     assert "Nobody else is there to play against yet, and a match takes 2." in done.stdout
     assert "themselves once others have" in done.stdout
-    standing = "It has no matches at present; more follow when a bot or a version arrives."
+    standing = "It has no matches yet: a match takes 2 bots, and 1 is missing."
     assert_one_sentence(done, f"have not ended within 2 s; the server continues anyway. {standing}", 3)
     done = league.submit("bob", "--season", season, "--wait", "--matches", 1)
     assert "Nobody else" not in done.stdout and done.returncode == 0

@@ -103,6 +103,8 @@ LATER: Mapping[tuple[str, str], Callable[[Values], Any]] = {
     ("season", "variant"): lambda row: ["dice=3"],
     ("exhibition", "variant"): lambda row: ["dice=3"],
     ("season", "ladder"): lambda row: False,
+    ("season", "players"): lambda row: "agents",
+    ("season", "move_seconds"): lambda row: 60,
     ("season", "transcripts"): lambda row: "closed",
     ("season", "sources"): lambda row: "closed",
     ("challenge", "asker_id"): lambda row: 1 if row["id"] == 2 else None,

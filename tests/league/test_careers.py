@@ -27,7 +27,7 @@ from deadheat.league.service.views import careers, matches, overview
 from deadheat.league.service.views.matches import Neighbours
 from deadheat.league.service.views.overview import highlights, leaders, worth, worth_watching
 from deadheat.league.states import Asked, MatchState, SeasonState, TranscriptsFrom, VersionState
-from deadheat.league.tables import Match, Participant, RatingPoint, RatingSnapshot
+from deadheat.league.tables import Match, Participant, RatingPoint, RatingSnapshot, Series
 from deadheat.league.time_buckets import DOUBLINGS, LAST, PER_DOUBLING, bars, bucket, edge, late_share, percentile
 from tests.league.outcomes import forfeited, won
 from tests.league.people import GAME
@@ -294,6 +294,11 @@ def test_the_closest_the_biggest_turn_around_and_a_fault_of_the_newest_week_are_
     told = world.read(highlights, season_id)
     assert [(why, each.id) for why, each in told.items()] == [("closest", later.matches[1].match_id)]
     assert world.read(highlights, world.season(0)) == {}
+    dice = world.season(2, game="liars-dice", series_length=6, games_per_pair=6)
+    series_id, *_ = (number for number in world.tick() if world.row(Series, number).season_id == dice)
+    job = world.claimed(series_id)
+    ends(job, by_points(job.matches[0], 10, 9))
+    assert world.read(highlights, dice) == {}, "dice are no points"
 
 
 def test_newer_matches_that_nobody_may_watch_leave_something_to_watch(

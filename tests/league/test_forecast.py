@@ -404,6 +404,8 @@ def test_nothing_follows_by_itself_where_nothing_arrives_or_no_ladder_is_played(
     season = world.season(0)
     _, bot_id = world.entrant(season)
     world.set_state(busy, SeasonState.CLOSED, force=True)
+    assert world.read(waiting, season, bot_id).sentence.endswith("a match takes 2 bots, and 1 is missing.")
+    world.entrant(season)
     assert world.read(waiting, season, bot_id).sentence.endswith("arrives.")
     world.set_state(season, SeasonState.FROZEN)
     assert world.read(waiting, season, bot_id).sentence == "It has no matches at present."

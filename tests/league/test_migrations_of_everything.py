@@ -281,7 +281,7 @@ def seen(world: World, season_id: int = 1) -> dict[str, Any]:
         ([each for row in panels for each in row["opponents"]], ("opponent_faults", "llr", "outcome")),
         (panels, ("elo0", "elo1", "llr")),
         (asked, ("opponents",)),
-        (told["season"], ("panel_test",)),
+        (told["season"], ("panel_test", "players", "move_seconds")),
     ):
         for row, name in product(rows, newer):
             del row[name]

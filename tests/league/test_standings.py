@@ -86,6 +86,7 @@ def test_matches_that_both_spoiled_or_nobody_played_are_not_rated(world: World) 
     found = {row["version_id"]: row for row in world.ranking(season_id)}
     assert (found[1]["games"], found[1]["wins"], found[1]["timeouts"]) == (2, 2, 1)
     assert (found[2]["losses"], found[2]["timeouts"]) == (2, 2)
+    assert (found[1]["finished"], found[2]["finished"]) == (3, 3), "faults are counted in unrated matches, too"
     assert standings(world, season_id)["totals"] == {
         "rated": 2,
         "matches": 3,

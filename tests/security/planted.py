@@ -381,7 +381,7 @@ def ask(
 ) -> httpx.Response:
     """Send one request in `role`: to the API with a token, to a page with a session and a form's token."""
     files = {"file": ("bot.py", b"print()\n")} if file else None
-    if path.startswith("/v1/") or path in {"/healthz", "/readyz", "/metrics"}:
+    if path.startswith(("/v1/", "/api/")) or path in {"/healthz", "/readyz", "/metrics"}:
         return league.site.client.request(method, path, json=json, files=files, headers=league.tokens[role])
     browser = league.browsers[role]
     if method == "GET":

@@ -75,6 +75,7 @@ PRINTED = shows(owner="stderr of ada")
 TEAM = shows(owner="invited to ada's team")
 ACCOUNT = shows(owner="label of ada, invited to ada's team")
 
+RULES_OF = ("/{game}", "/{game}/rules", "/{game}/validator")
 PRIVATE = "404 owner=200 organiser=200"
 GONE = "404"
 STAFF = "401 403 organiser=200"
@@ -104,7 +105,7 @@ PUBLIC = (
     "/seasons/{season_id}/contests /seasons/{season_id}/matches /matches/{match_id} "
     "/matches/{match_id}/embed /matches/{match_id}/card.png /bots/{bot_id} /bots/{bot_id}/opponents /authors/{name} "
     "/teams/{team_id} /seasons/{season_id}/participants /bots /games /environment /download /audit /docs /docs/api "
-    "/search"
+    "/search /skill.md /llms.txt"
 )
 """Routes that everybody reads, without a secret."""
 
@@ -288,10 +289,20 @@ TABLE: tuple[Line, ...] = (
     post("/play/{exhibition_id}/resign", "in 404 owner=303"),
     # --- agents at tables
     post("/v1/tables", "401 201", {"game": "yacht-auction", "name": "agent", "seats": ["me", "open"]}),
+    post("/v1/seasons/{season_id}/table", "401 409", {"name": "agent"}),
+    post("/v1/tables/queue", "401 200", {"game": "yacht-auction", "name": "agent"}),
     post("/v1/tables/{table_id}/seat", "401 404", {"name": "agent"}, params={"table_id": "9999"}),
     get("/v1/tables/{table_id}/next", OWN),
     post("/v1/tables/{table_id}/turns/{turn}", "401 404 owner=409", {"line": "BID A 1"}, params={"turn": "1"}),
     post("/v1/tables/{table_id}/resign", OWN),
+    # --- agents of the seed's interface, which have keys and no tokens
+    post("/api/agents", "401 201", {"name": "agent"}),
+    *(get(f"/api/games{path}", ALL, params={"game": "liars-dice"}) for path in ("", *RULES_OF)),
+    post("/api/matchmaking/queue", "401", {"gameId": "liars-dice"}),
+    get("/api/matchmaking/status", "401", query="?gameId=liars-dice"),
+    delete("/api/matchmaking/queue", "401"),
+    get("/api/matches/{match_id}/state", "401"),
+    post("/api/matches/{match_id}/action", "401", {"sequence": 1, "action": {}}),
     # --- public pages
     get("/games/{name}", ALL, params={"name": "yacht-auction"}),
     get("/games/{name}/kits/{kit}.zip", ALL, params={"name": "yacht-auction", "kit": "starter"}),

@@ -9,6 +9,7 @@ from deadheat.engine.chance import commitment
 from deadheat.engine.core import Fault
 from deadheat.engine.transcript import decode, encode
 from deadheat.league.jobs import FaultRecord
+from deadheat.league.outcomes import latencies
 from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.service.course.planning import plan
 from deadheat.league.service.course.states import set_season_state
@@ -20,7 +21,6 @@ from deadheat.league.service.seasons.seasons import create_season
 from deadheat.league.states import ContestKind, SeasonState
 from deadheat.league.tables import Match, Series
 from deadheat.league.timetable import DeclaredEvaluation
-from deadheat.workers.outcomes import latencies
 from tests.api.site import Site
 from tests.league.outcomes import won
 

@@ -11,10 +11,11 @@ from prometheus_client import REGISTRY
 from deadheat.engine.games import GAMES
 from deadheat.engine.transcript import Transcript, decode
 from deadheat.league.causes import BLAMELESS, DROPPED, Cause
+from deadheat.league.outcomes import fault_records, latencies
 from deadheat.sandbox.arena import Played
 from deadheat.workers import metrics
 from deadheat.workers.exposition import expose
-from deadheat.workers.outcomes import evidence, fault_records, latencies
+from deadheat.workers.outcomes import evidence
 from tests.engine.busy import convicted_on_a_busy_host, on_a_busy_host
 from tests.league.ground import settings
 

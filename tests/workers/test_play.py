@@ -26,6 +26,7 @@ from deadheat.engine.replay import replay
 from deadheat.engine.transcript import Transcript
 from deadheat.engine.unfinished import Replies
 from deadheat.engine.verdicts import past_deadline
+from deadheat.league import outcomes
 from deadheat.league.errors import BlobsAway
 from deadheat.league.jobs import SeriesJob
 from deadheat.league.records.matches import Over
@@ -102,7 +103,7 @@ def test_a_series_is_played_stored_and_finished(world: PlayingWorld) -> None:
 def test_how_far_the_winner_was_behind_is_stored_and_costs_no_match(world: PlayingWorld, monkeypatch) -> None:
     series_id = world.queued(3)
     with monkeypatch.context() as patched:
-        patched.setattr(play, "comeback", mock.Mock(side_effect=[12.5, KeyError("totals"), 0.0]))
+        patched.setattr(outcomes, "comeback", mock.Mock(side_effect=[12.5, KeyError("totals"), 0.0]))
         play_series(world.context, series_id)
     assert [match.comeback for match in matches(world, series_id)] == [12.5, None, 0.0]
     assert_played_once(world, series_id)

@@ -37,6 +37,7 @@ from deadheat.engine.verdicts import (
 from deadheat.league.errors import WITHHELD, NotFound
 from deadheat.league.records.matches import EndingView, LatencyView, Match, MatchDetail, SeatView
 from deadheat.league.service.rulings.appeals import appeals
+from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.service.views import matches
 
 router = APIRouter()
@@ -97,13 +98,18 @@ def own_match(shared: Shared, visit: Visiting, match_id: Id) -> Response:
         seated = matches.own_seats(session, visit.person, match_id)
         endings = {ending.seat: ending for ending in matches.endings(session, visit.person, match_id)}
         detail = matches.match_detail(session, match_id, visit.person)
+        season = season_info(session, detail.season_id)
     transcript = transcript_of(shared, detail)
     moves = scenes(transcript, detail.names) if transcript else []
     own = [
         _own(detail, seat, endings.get(seat.seat), transcript, moves) for seat in detail.seats if seat.seat in seated
     ]
-    about = {"sheet": sheet(transcript) if transcript else (), "last_move": len(moves) - 1 if moves else None}
-    return private(shared, "own-match.html", visit, None, match=detail, withheld=WITHHELD, own=own, **about)
+    about: dict[str, Any] = {
+        "sheet": sheet(transcript) if transcript else (),
+        "last_move": len(moves) - 1 if moves else None,
+    }
+    about |= {"withheld": WITHHELD, "own": own, "season": season}
+    return private(shared, "own-match.html", visit, None, match=detail, **about)
 
 
 @router.get("/matches/{match_id}/mine/{seat}/stderr")
@@ -194,9 +200,10 @@ def _appeal(shared: Shared, visit: Visiting, match_id: Id, complaint: Complaint 
     """Show the visitor's appeals about the match (for organisers: all appeals), and the form for another."""
     with shared.db.reading() as session:
         match = matches.match_detail(session, match_id, visit.person)
+        season = season_info(session, match.season_id)
         filed = appeals(session, visit.person, match_id=match_id, limit=MOST_APPEALS)
         own = {item.id for item in appeals(session, visit.person, match_id=match_id, own=True, limit=MOST_APPEALS)}
-    return private(shared, "appeal.html", visit, complaint, match=match, appeals=filed, own=own)
+    return private(shared, "appeal.html", visit, complaint, match=match, season=season, appeals=filed, own=own)
 
 
 @router.post("/matches/{match_id}/appeal")

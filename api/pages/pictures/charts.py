@@ -203,8 +203,8 @@ def trend_line(trend: Trend) -> Markup:
 
 
 def fault_bar(row: Mapping[str, Any]) -> Markup:
-    """Draw timeouts and other faults as parts of a bar that represents a tenth of the games."""
-    games = row["games"] or 1
+    """Draw timeouts and other faults as parts of a bar that represents a tenth of the finished matches."""
+    games = row["finished"] or 1
     late = min(600 * row["timeouts"] / games, 60)
     others = min(600 * row["other_faults"] / games, 60 - late)
     parts = f'<path class="late" d="M0 2h{late:.1f}"/>'

@@ -18,6 +18,7 @@ from functools import partial
 
 from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
+from sqlmodel import Session
 from starlette.responses import StreamingResponse
 
 from deadheat.api.deps import Id, Number, Received, Shared
@@ -42,8 +43,8 @@ from deadheat.league.errors import IllegalMove, NotFound
 from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.tables import sitting, turns, viewing
 from deadheat.league.service.tables.programs import TABLES
-from deadheat.league.service.tables.viewing import Table
-from deadheat.league.service.views.overview import ready_bots
+from deadheat.league.service.tables.viewing import Table, TableInfo
+from deadheat.league.service.views.overview import ReadyBot, ready_bots
 from deadheat.league.states import NOT_OVER, SeatKind
 
 FORMS: Mapping[str, Mapping[str, Form]] = Parts("forms", "FORMS")
@@ -113,6 +114,8 @@ def exhibition(shared: Shared, request: Request, visit: forms.Present, exhibitio
     info = shared.read(viewing.table_info, exhibition_id)
     if visit is None and info.state in NOT_OVER:  # this may be its player, who has signed out since
         raise forms.sign_in_first(request, shared)
+    if info.match_id is not None:
+        return forms.onward(f"/matches/{info.match_id}")
     return _page(shared, visit, exhibition_id)
 
 
@@ -231,6 +234,18 @@ def _count(word: str) -> int:
     return int(word) if word.isascii() and word.isdecimal() and len(word) < 3 else 0
 
 
+def _levels(session: Session, game: str) -> list[ReadyBot]:
+    """Return the bots against which one can play, the easiest first and unrated ones last."""
+    return sorted(ready_bots(session, game, LISTED), key=lambda bot: (bot.elo is None, bot.elo or 0.0))
+
+
+def _harder(session: Session, info: TableInfo) -> ReadyBot | None:
+    """Return the bot of the level above that of the match's bot."""
+    levels = [bot for bot in _levels(session, info.game) if bot.elo is not None]
+    numbers = [bot.bot_id for bot in levels]
+    return next(iter(levels[numbers.index(info.bot_id) + 1 :]), None) if info.bot_id in numbers else None
+
+
 def _choose(
     shared: Services, visit: forms.Visit | None, bot_id: int | None, complaint: forms.Complaint | None = None
 ) -> Response:
@@ -240,8 +255,9 @@ def _choose(
             "rules": None if bot is None else rules_address(bot.game),
             "choices": None if bot is None else tables(bot.game),
             "seats_differ": None if bot is None else seats_differ(bot.game),
-            "games": [(game, ready_bots(session, game, LISTED)) for game in sorted(GAMES)],
+            "games": [(game, _levels(session, game)) for game in sorted(GAMES)],
             "mine": [] if visit is None else viewing.tables_of(session, visit.person, LISTED),
+            "waiting": [info for info in viewing.open_tables(session, LISTED) if info.game in GAMES],
             "open_id": None if visit is None else sitting.open_of(session, visit.person),
             "move_seconds": shared.settings.exhibition_move_seconds,
         }
@@ -260,10 +276,14 @@ def _page(
             # Read the table at the same instant: it would never learn that a match ended in between.
             table = viewing.view(session, visit.person, exhibition_id)
             return _table(shared, visit, table, now(session), complaint)
+        is_own = visit is not None and visit.person.id == info.user_id
+        harder = _harder(session, info) if is_own and info.bot else None
     transcript = transcript_of(shared, info)
     values = {
         "rules": rules_address(info.game),
-        "told": told_of(info, visit is not None and visit.person.id == info.user_id),
+        "told": told_of(info, is_own),
+        "is_own": is_own,
+        "harder": harder,
         "moves": untimed(scenes(transcript, info.names)[:MAX_MOVES], info) if transcript else [],
         "advice": advice_of(shared, info),
         "adviser": ADVISERS.get(info.game),

@@ -98,6 +98,9 @@ def check_quota(session: Session, quota: Quota, wanted: int = 1) -> None:
         raise OverQuota(quota.what, quota.limit, WORDS[quota.window], seconds, max(0, quota.limit - used))
 
 
+AGENT = "agent"
+"""The language of an agent's versions, which have no program: the source is the model that it says it is."""
+
 MAX_BOTS = 100
 """The most bots of one user."""
 
@@ -185,22 +188,30 @@ def is_active(session: Session, bot: Bot) -> bool:
 
 def may_upload(session: Session, owner: Person, bot_id: int) -> None:
     """Check whether an upload is worth receiving. Raises NotFound: it is not their bot; WrongState, OverQuota."""
-    must_be_active(session, own_bot(session, owner, bot_id))
+    _may_add(session, owner, bot_id, is_agent=False)
+
+
+def _may_add(session: Session, owner: Person, bot_id: int, *, is_agent: bool) -> None:
+    bot = own_bot(session, owner, bot_id)
+    must_be_active(session, bot)
+    if bot.is_agent != is_agent:
+        raise WrongState("agent", _("An agent has no programs: it plays from where it runs."))
     check_quotas(session, owner, bot_id)
 
 
 def add_version(
     session: Session, owner: Person, bot_id: int, upload: Upload, enters_id: int | None = None
 ) -> VersionInfo:
-    """Add a version to be built; the caller enqueues it after the commit. `enters_id`: the season that the bot enters
-    with it once it is ready (`league.service.seasons.entries.enter_as_wished`); the caller has checked it. Raises as
-    `may_upload` does; TooMany; BadUpload: the bot has this version already, and a second copy would begin without
-    games.
+    """Add a version to be built; the caller enqueues it after the commit. An agent's is ready at once. `enters_id`: the
+    season that the bot enters with it once it is ready (`league.service.seasons.entries.enter_as_wished`); the caller
+    has checked it. Raises as `may_upload` does; TooMany; BadUpload: the bot has this version already, and a second copy
+    would begin without games.
     """
     # Lock the bot and the author, so that quotas are counted and numbers assigned for one upload of each at a time.
     session.exec(select(Bot.id).where(Bot.id == bot_id).with_for_update(key_share=True)).first()
     lock_user(session, owner)
-    may_upload(session, owner, bot_id)
+    is_agent = upload.language == AGENT
+    _may_add(session, owner, bot_id, is_agent=is_agent)
     same = (BotVersion.source_sha256 == upload.sha256, BotVersion.language == upload.language)
     same = (*same, BotVersion.bot_id == bot_id, BotVersion.entry == upload.entry)
     # A broken version may be uploaded again, because the image that builds it may have changed.
@@ -222,6 +233,8 @@ def add_version(
         language=upload.language,
         entry=upload.entry,
         enters_id=enters_id,
+        state=VersionState.READY if is_agent else VersionState.UPLOADED,
+        built_at=at if is_agent else None,
         created_at=at,
         queued_at=at,
         nudge_at=at + timedelta(seconds=settings_of(session).requeue_seconds),

@@ -56,6 +56,7 @@ from deadheat.league.states import (
     ContestKind,
     ContestState,
     JobState,
+    Players,
     Precedence,
     SeasonState,
 )
@@ -173,8 +174,8 @@ def go_on(session: Session, season_id: int) -> list[int]:
     others = session.connection().execute(BESIDE, {"season_id": season_id}).one()
     if others.wished:
         enter_as_wished(session, season_id)
-    if season.state not in IN_PLAY or season.state in HOLDING:
-        return []
+    if season.state not in IN_PLAY or season.state in HOLDING or season.players is Players.AGENTS:
+        return []  # agents begin their matches themselves
     planned: list[int] = []
     if season.state in ENTERABLE:
         rest_failing(session, season)
@@ -243,7 +244,7 @@ def has_unplayed(session: Session, season: Season) -> bool:
     """Say whether a season's ladder has matches that nobody has planned yet."""
     if season.state not in ON_LADDER or past_its_ladder(season, now(session)) or not _ladder_goes_on(session, season):
         return False
-    if _settled(session, season):
+    if _settled(session, season) or season.players is Players.AGENTS:
         return False
     players = _ready(session, season)
     if season.games_per_pair is None:

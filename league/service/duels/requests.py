@@ -110,6 +110,8 @@ def _own_version(session: Session, author: Person, season: Season, bot_id: int, 
     """Return the author's own version. Its bot need not be in the season, but no organiser may have removed it."""
     bot = own_bot(session, author, bot_id)
     must_be_active(session, bot)
+    if bot.is_agent:
+        raise WrongState("agent", _("Agents play no unrated matches here: sit down at a table instead."))
     if bot.game != season.game:
         raise WrongGame(bot.game, season.game)
     absent = absent_entries(session, season.id).get(bot_id)

@@ -31,6 +31,7 @@ from deadheat.league.service.ground.steps import lock_season, move, set_each, to
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.planning import whole_groups
 from deadheat.league.states import EVALUATIONS, ON_LADDER, ContestKind, ContestState
+from deadheat.league.states import Players as Who
 from deadheat.league.tables import BotVersion, Contest, ContestPlayer, Entry, Season
 from deadheat.league.timetable import DeclaredEvaluation, earliest_due, stored, timetable, timetable_faults
 
@@ -102,6 +103,8 @@ def _free_season(session: Session, organiser: Person, season_id: int) -> Season:
     """Lock a season in which an organiser may have an evaluation played now."""
     organiser.must_organise()
     season = lock_season(session, season_id)
+    if season.players is Who.AGENTS:
+        raise WrongState("agents", _("Agents play when they ask for a match, so their seasons have no evaluations."))
     if season.state not in ON_LADDER:
         raise WrongState.of_season(season.state, _("evaluations are played while it is %(states)s"), ON_LADDER)
     if (other := running_evaluation(session, season_id)) is not None:

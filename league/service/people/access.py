@@ -16,7 +16,7 @@ from sqlmodel import Session, col, delete, func, or_, select, update
 
 from deadheat.engine.language import N_, gettext
 from deadheat.league.database import now, settings_of, surroundings
-from deadheat.league.errors import AccountClosed, BadToken, NotFound, TooMany
+from deadheat.league.errors import AccountClosed, BadToken, NameTaken, NotFound, TooMany
 from deadheat.league.records import from_row
 from deadheat.league.records.bots import Token as TokenInfo
 from deadheat.league.service.ground.steps import insert_new, set_values
@@ -32,6 +32,12 @@ log = logging.getLogger(__name__)
 SECRET_BYTES = 32
 PREFIX = {TokenKind.TOKEN: "dh_", TokenKind.SESSION: "dhs_"}
 """The beginning of every secret, by which secret scanners recognise one."""
+
+AGENT_KEY = "dha_"
+"""The beginning of an agent's key: a token that reads, and plays at tables in the agent's name. No other secret can
+begin like this, because the stored hash covers it."""
+
+MOST_LABEL = 64
 
 MAX_TOKENS = 50
 """The most valid tokens of one user."""
@@ -57,10 +63,13 @@ class Issued:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The person behind a request, and the credential's row. `stale`: this use is worth recording (`note_use`)."""
+    """The person behind a request, and the credential's row. `label`: of a key, the agent's name. `stale`: this use is
+    worth recording (`note_use`).
+    """
 
     person: Person
     token_id: int
+    label: str
     began_at: datetime
     stale: bool
 
@@ -71,13 +80,34 @@ def issue_token(
     """Issue a token for at most the configured time, which is also the default, and `tell` its owner. Raises TooMany:
     the user has `MAX_TOKENS` valid ones.
     """
-    valid = _valid(session, user_id, TokenKind.TOKEN)
-    if len(session.exec(select(Token.id).where(*valid).limit(MAX_TOKENS)).all()) >= MAX_TOKENS:
-        raise TooMany("valid tokens", MAX_TOKENS)
+    _must_have_room(session, user_id)
     longest = settings_of(session).token_days
     if tell:
         account_changed(session, user_id, N_("The access token {label} was created."), label=label)
     return _issue(session, user_id, TokenKind.TOKEN, label, scope, timedelta(days=min(days or longest, longest)))
+
+
+def issue_agent_key(session: Session, person: Person, name: str, model: str) -> Issued:
+    """Issue a key for an agent of this person, and notify the owner. The model stands in the label, if it fits.
+
+    Raises:
+        TooMany.
+        NameTaken: a valid token or key of the same owner has this name.
+    """
+    _must_have_room(session, person.id)
+    same = or_(col(Token.label) == name, col(Token.label).startswith(f"{name} (", autoescape=True))
+    if session.exec(select(Token.id).where(*_valid(session, person.id, TokenKind.TOKEN), same)).first() is not None:
+        raise NameTaken("agent", name, f"You have an agent or a token named {name!r} already.")
+    account_changed(session, person.id, N_("The access token {label} was created."), label=name)
+    label = f"{name} ({model})" if model and len(name + model) <= MOST_LABEL - 3 else name
+    days = timedelta(days=settings_of(session).token_days)
+    return _issue(session, person.id, TokenKind.TOKEN, label, Scope.READ, days, prefix=AGENT_KEY)
+
+
+def _must_have_room(session: Session, user_id: int) -> None:
+    valid = _valid(session, user_id, TokenKind.TOKEN)
+    if len(session.exec(select(Token.id).where(*valid).limit(MAX_TOKENS)).all()) >= MAX_TOKENS:
+        raise TooMany("valid tokens", MAX_TOKENS)
 
 
 def begin_session(session: Session, user_id: int, label: str, former: str | None = None, address: str = "") -> Issued:
@@ -121,7 +151,7 @@ def look_up(session: Session, secret: str, kind: TokenKind) -> Access:
     if token.expires_at <= at:
         raise BadToken(f"this one expired at {token.expires_at.isoformat(timespec='seconds')}")
     stale = token.last_used_at is None or at - token.last_used_at >= USE_NOTED
-    return Access(Person.of(user, token.scope), token.id, token.created_at, stale)
+    return Access(Person.of(user, token.scope), token.id, token.label, token.created_at, stale)
 
 
 OWNED = (
@@ -192,10 +222,17 @@ def signing_key(session: Session) -> str:
 
 
 def _issue(
-    session: Session, user_id: int, kind: TokenKind, label: str, scope: Scope, lasts: timedelta, address: str = ""
+    session: Session,
+    user_id: int,
+    kind: TokenKind,
+    label: str,
+    scope: Scope,
+    lasts: timedelta,
+    address: str = "",
+    prefix: str = "",
 ) -> Issued:
     random = base64.urlsafe_b64encode(surroundings(session).entropy(SECRET_BYTES)).rstrip(b"=")
-    secret = PREFIX[kind] + random.decode()
+    secret = (prefix or PREFIX[kind]) + random.decode()
     at = now(session)
     row = Token(
         user_id=user_id,

@@ -322,6 +322,9 @@ def _ranked(
         leads = {player: lead for player, lead in leads.items() if player not in finalists} | theirs
     faults = _faults(session, season.id)
     known = _known(session, faults, table, ratings, priors)
+    for version_id, unrated in session.exec(_unrated(season.id)):
+        if version_id in known:
+            known[version_id]["finished"] += unrated
     rows: list[Row] = []
     taken: Counter[int] = Counter()  # places, by division
     for field in fields:
@@ -416,6 +419,7 @@ def _known(
             "part": linked[version_id],
             **_figures(ratings[str(version_id)], seasonal[str(version_id)], priors[str(version_id)]),
             "bot_games": bot_games[versions[version_id]["bot_id"]],
+            "finished": seasonal[str(version_id)].games,  # all matches in which its faults are counted
             **faults.get(version_id, NO_FAULTS),
         }
         for version_id in map(int, table.players)
@@ -506,3 +510,11 @@ def _counted_faults(season_id: int) -> SelectOf[int, int, int]:
     failed = select(Participant.version_id, timeouts, func.count())
     failed = failed.join(Match, col(Match.id) == Participant.match_id).where(*happened(season_id))
     return failed.where(col(Participant.fault).is_not(None)).group_by(col(Participant.version_id))
+
+
+@lru_cache(SEASONS_AT_A_TIME)
+def _unrated(season_id: int) -> SelectOf[int, int]:
+    """Return the statement for the number of each version's unrated matches in which its faults are counted."""
+    finished = select(Participant.version_id, func.count()).join(Match, col(Match.id) == Participant.match_id)
+    finished = finished.where(*happened(season_id), col(Match.rated).is_(False))
+    return finished.group_by(col(Participant.version_id))

@@ -32,7 +32,17 @@ from deadheat.league.service.series.deals import deal_dice, drawn_dice
 from deadheat.league.service.series.dropping import put_back
 from deadheat.league.service.series.privacy import must_see, seen_by_organiser
 from deadheat.league.service.views.matches import match_detail
-from deadheat.league.states import IN_PLAY, UNRATED, WITH_RESULT, ContestState, MatchState, Precedence, Purpose, Role
+from deadheat.league.states import (
+    IN_PLAY,
+    UNRATED,
+    WITH_RESULT,
+    ContestState,
+    MatchState,
+    Players,
+    Precedence,
+    Purpose,
+    Role,
+)
 from deadheat.league.tables import (
     Attempt,
     Bot,
@@ -121,6 +131,8 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
     the season is closed, or the match is being replayed already or was dropped before anybody began it.
     """
     match, own = _ruled_on(session, organiser, match_id, or_unplayed=True)
+    if session.get_one(Season, match.season_id).players is Players.AGENTS:
+        raise WrongState("agents", _("Agents cannot be made to play again; you can void the match."))
     at = now(session)
     voided = session.get(VoidedMatch, match_id)
     if voided is not None or match.state not in WITH_RESULT:

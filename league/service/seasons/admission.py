@@ -16,7 +16,7 @@ from deadheat.league.service.people import notices
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import entries_behind, people_behind, too_many_entries
 from deadheat.league.service.people.users import existing_user
-from deadheat.league.states import Admission, VersionState
+from deadheat.league.states import Admission, Players, VersionState
 from deadheat.league.tables import Bot, BotVersion, Season, SeasonInvitation, User
 
 KIB = 1024
@@ -61,8 +61,10 @@ def objection(season: Season, version: BotVersion | Upload) -> str:
 def newest_ready(
     session: Session, bot_id: int, season: Season | None, besides: Collection[int] = ()
 ) -> BotVersion | None:
-    """Find the newest ready version that the season accepts (None: any), except those in `besides`."""
+    """Find the newest ready version that the season accepts (None: any with a program), except those in `besides`."""
     ready = select(BotVersion).where(BotVersion.bot_id == bot_id, BotVersion.state == VersionState.READY)
+    if season is None or season.players is Players.PROGRAMS:
+        ready = ready.where(col(BotVersion.program_sha256).is_not(None))
     if besides:
         ready = ready.where(col(BotVersion.id).not_in(besides))
     if season is not None and season.languages is not None:

@@ -14,7 +14,7 @@ from sqlalchemy import bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, delete, func, select
 
-from deadheat.engine.language import _, gettext
+from deadheat.engine.language import N_, _, gettext
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, NotFound, TooMany, WrongState
 from deadheat.league.records.seasons import Division as DivisionView
@@ -27,7 +27,7 @@ from deadheat.league.service.ground.lookups import existing_entry, final_ranking
 from deadheat.league.service.ground.steps import lock_season, touch_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.admission import newest_ready, objection
-from deadheat.league.states import ENTERABLE, ContestKind, ContestState, SeasonState, SourcesFrom
+from deadheat.league.states import ENTERABLE, ContestKind, ContestState, Players, SeasonState, SourcesFrom
 from deadheat.league.tables import Bot, BotVersion, Contest, Division, Entry, Season
 from deadheat.league.terms import MAX_DIVISIONS
 
@@ -47,6 +47,9 @@ def make_divisions(
     for number, (name, size) in enumerate(wanted or SINGLE, 1):
         session.add(Division(season_id=season_id, number=number, name=name, size=size))
     session.flush()
+
+
+NOT_FOR_AGENTS = N_("agents play when they ask for a match, so a season of agents has none of this; leave it out")
 
 
 def change_divisions(
@@ -82,6 +85,8 @@ def change_faults(session: Session, season: Season, wanted: Sequence[tuple[str, 
     if season.state is not SeasonState.SCHEDULED:
         sentence = _("they can no longer be changed because the season is %(state)s", state=gettext(season.state))
         yield BadSetting("divisions", sentence)
+    if season.players is Players.AGENTS and len(wanted) > 1:
+        yield BadSetting("divisions", gettext(NOT_FOR_AGENTS))
     yield from division_faults(wanted)
     entries = Counter[int]()
     for division in divisions_of(session, [season.id])[season.id]:

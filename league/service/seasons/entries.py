@@ -9,7 +9,7 @@ from sqlmodel import Session, and_, col, func, select
 
 from deadheat.engine.language import N_, _, gettext
 from deadheat.league.database import now
-from deadheat.league.errors import LeagueError, NotAdmitted, NotFound, WrongGame, WrongState
+from deadheat.league.errors import BadSetting, LeagueError, NotAdmitted, NotFound, WrongGame, WrongState
 from deadheat.league.pairing.duel import Duel
 from deadheat.league.records import from_row
 from deadheat.league.records.entries import Entry as EntryInfo
@@ -25,7 +25,7 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.absence import check_pause, must_take_part
 from deadheat.league.service.seasons.admission import check_admission, newest_ready, objection, version_to_enter
 from deadheat.league.service.seasons.divisions import lowest_division
-from deadheat.league.states import ENTERABLE, GOING_ON, ContestKind, ContestState, SourcesFrom, VersionState
+from deadheat.league.states import ENTERABLE, GOING_ON, ContestKind, ContestState, Players, SourcesFrom, VersionState
 from deadheat.league.tables import AbsentEntry, Bot, BotVersion, Contest, ContestPlayer, Entry, Season, Team, User
 
 BUILT = (VersionState.READY, VersionState.BROKEN)
@@ -71,6 +71,8 @@ def enter(
         )
         session.add(entry)
     if gate != "keep":
+        if gate != "none" and bot.is_agent:
+            raise BadSetting("gate", _("agents have no promotion gates"))
         entry.gate = None if gate == "none" else gate_as_json(season, gate)
     entry.follows = number is None
     session.flush()
@@ -122,6 +124,8 @@ def _must_be_welcome(session: Session, season: Season, bot: Bot) -> None:
         raise WrongState.of_season(season.state, clause, ENTERABLE)
     if bot.game != season.game:
         raise WrongGame(bot.game, season.game)
+    if bot.is_agent != (season.players is Players.AGENTS):
+        raise NotAdmitted(_("agents play in it") if season.players is Players.AGENTS else _("programs play in it"))
     must_take_part(session, season.id, bot.id)
 
 

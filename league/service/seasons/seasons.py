@@ -30,10 +30,19 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import owned_by
 from deadheat.league.service.people.users import existing_user
 from deadheat.league.service.seasons.admission import take_over_list
-from deadheat.league.service.seasons.divisions import carry_over, divisions_of, make_divisions
+from deadheat.league.service.seasons.divisions import NOT_FOR_AGENTS, carry_over, divisions_of, make_divisions
 from deadheat.league.service.series.planning import whole_groups
 from deadheat.league.service.series.privacy import PLANNED, voids_at_planned
-from deadheat.league.states import GOING_ON, WITH_RESULT, FinalsFormat, FinalsLog, MatchState, SeasonState, SourcesFrom
+from deadheat.league.states import (
+    GOING_ON,
+    WITH_RESULT,
+    FinalsFormat,
+    FinalsLog,
+    MatchState,
+    Players,
+    SeasonState,
+    SourcesFrom,
+)
 from deadheat.league.tables import Attempt, Bot, Entry, Match, RatingSnapshot, Season
 from deadheat.league.terms import DATES, TERMS
 from deadheat.league.timetable import timetable, timetable_faults
@@ -66,6 +75,8 @@ def create_season(
         game = game or previous.game
         if game != previous.game:
             raise BadSetting("game", _("the previous season's game is %(game)s", game=previous.game))
+        if settings.get("players", previous.players) is not previous.players:
+            raise BadSetting("players", _("a season that continues another keeps its players"))
     if game is None or game not in GAMES:
         raise UnknownGame(game or "", tuple(sorted(GAMES)))
     settings = {**inherited(game, previous), **settings}
@@ -75,6 +86,8 @@ def create_season(
     )
     _raise_any(faults(row))
     _raise_any(panel_faults(session, row))
+    if row.players is Players.AGENTS and len(divisions) > 1:
+        raise BadSetting("divisions", gettext(NOT_FOR_AGENTS))
     session.add(row)
     _flush_named(session, row)
     make_divisions(session, row.id, divisions, previous_id)
@@ -241,6 +254,11 @@ def faults(row: Season) -> Iterator[BadSetting]:
         rules(row.game, row.variant)
     except BadVariant as error:
         yield BadSetting("variant", str(error))
+    if row.players is Players.AGENTS:
+        chosen = [name for name in OF_PROGRAMS if getattr(row, name) != TERMS[name].default]
+        yield from (
+            BadSetting(name, gettext(NOT_FOR_AGENTS)) for name in chosen + ["evaluations"] * bool(row.evaluations)
+        )
     if row.seats not in seats:
         yield BadSetting("seats", _("%(game)s is for %(seats)s players", game=row.game, seats=span(seats)))
     unknown = sorted(set(row.languages or ()) - set(LANGUAGES))
@@ -264,6 +282,10 @@ def faults(row: Season) -> Iterator[BadSetting]:
     if row.finals_at is not None and row.finals is FinalsFormat.NONE:
         yield BadSetting("finals_at", _("this season has no finals; choose how they are played, or leave the date out"))
     yield from (BadSetting("evaluations", fault) for fault in timetable_faults(timetable(row.evaluations)))
+
+
+OF_PROGRAMS = ("ladder", "games_per_pair", "rest_faults", "finals", "languages", "upload_kib", "panel")
+"""Settings of what the league plans, or of programs, which a season of agents leaves as they are."""
 
 
 def _raise_any(mistakes: Iterator[BadSetting]) -> None:

@@ -20,8 +20,8 @@ from deadheat.league.causes import Cause
 from deadheat.league.jobs import MatchOutcome
 from deadheat.league.service.ground.lookups import machine_numbers
 from deadheat.league.service.ground.steps import insert_or_add, set_by_key, storable_word
-from deadheat.league.states import Span
-from deadheat.league.tables import Attempt, DeadlineCount, Match, Participant, UtcDateTime
+from deadheat.league.states import Players, Span
+from deadheat.league.tables import Attempt, DeadlineCount, Match, Participant, Season, UtcDateTime
 from deadheat.league.time_buckets import stored_sum
 
 ALWAYS = datetime(1970, 1, 1, tzinfo=UTC)
@@ -74,6 +74,8 @@ def rule_on_deadlines(session: Session, match: Match, *, void: bool) -> None:
     late = select(Participant.fault_command, func.count()).where(Participant.match_id == match.id)
     late = late.where(Participant.fault == Fault.TIMEOUT).group_by(col(Participant.fault_command))
     counts = session.exec(late).all()
+    if session.get_one(Season, match.season_id).players is Players.AGENTS:
+        return  # their lateness is counted apart
     if counts and match.finished_at is not None and match.asked is None:
         played = select(Attempt.worker).where(Attempt.match_id == match.id, Attempt.cause == Cause.PLAYED)
         worker = session.exec(played).first()

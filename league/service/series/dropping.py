@@ -18,20 +18,25 @@ from deadheat.league.tables import Match, Pair, Participant, Series, VoidedMatch
 
 def drop_waiting(session: Session, season_id: int, cause: str, detail: str, *conditions: Any) -> int:
     """Abandon the season's series that have not begun and meet the conditions; return how many matches they had."""
-    at, dropped = now(session), 0
     waiting = select(Series).where(Series.season_id == season_id, Series.state == JobState.QUEUED, *conditions)
-    for series in session.exec(waiting).all():
-        if not move(session, Series, series.id, JobState.QUEUED, JobState.ABANDONED, finished_at=at):
-            continue  # a worker has just taken it, so it is played
-        if series.purpose not in UNRATED:
-            _uncount(session, series)
-        left = (col(Match.series_id) == series.id, col(Match.state) == MatchState.SCHEDULED)
-        match_ids = session.exec(select(Match.id).where(*left)).all()
-        put_back(session, match_ids)
-        session.exec(update(Match).where(*left).values(state=MatchState.ABANDONED, finished_at=at))
-        dropped += len(match_ids)
-        note(session, series.attempt, Failure(cause, detail), at, season_id=season_id, series_id=series.id)
-    return dropped
+    return sum(drop(session, series, JobState.QUEUED, cause, detail) for series in session.exec(waiting).all())
+
+
+def drop(session: Session, series: Series, before: JobState, cause: str, detail: str) -> int:
+    """Abandon a series if it is still in that state, and return how many matches it had. One that waited may have been
+    taken by a worker just now, so it is played.
+    """
+    at = now(session)
+    if not move(session, Series, series.id, before, JobState.ABANDONED, lease_until=None, finished_at=at):
+        return 0
+    if series.purpose not in UNRATED and before is JobState.QUEUED:
+        _uncount(session, series)
+    left = (col(Match.series_id) == series.id, col(Match.state) == MatchState.SCHEDULED)
+    match_ids = session.exec(select(Match.id).where(*left)).all()
+    put_back(session, match_ids)
+    session.exec(update(Match).where(*left).values(state=MatchState.ABANDONED, finished_at=at))
+    note(session, series.attempt, Failure(cause, detail), at, season_id=series.season_id, series_id=series.id)
+    return len(match_ids)
 
 
 def _uncount(session: Session, series: Series) -> None:

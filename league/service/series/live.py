@@ -66,10 +66,15 @@ def show(session: Session, job: SeriesJob, match_id: int, replies: Replies) -> b
     )
     if session.exec(claimed).first() is None:
         return False
-    values: dict[str, Any] = {"match_id": match_id, "attempt": job.attempt, "replies": text, "at": now(session)}
-    if session.exec(update(LiveMatch).where(col(LiveMatch.series_id) == job.series_id).values(**values)).rowcount == 0:
-        session.add(LiveMatch(series_id=job.series_id, **values))
+    put(session, job.series_id, match_id, job.attempt, text)
     return True
+
+
+def put(session: Session, series_id: int, match_id: int, attempt: int, replies: str) -> None:
+    """Store the progress of a series' match, which the caller holds."""
+    values: dict[str, Any] = {"match_id": match_id, "attempt": attempt, "replies": replies, "at": now(session)}
+    if session.exec(update(LiveMatch).where(col(LiveMatch.series_id) == series_id).values(**values)).rowcount == 0:
+        session.add(LiveMatch(series_id=series_id, **values))
 
 
 FORGOTTEN = delete(LiveMatch).where(col(LiveMatch.series_id) == bindparam("ended_id"))

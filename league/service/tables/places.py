@@ -12,6 +12,7 @@ from deadheat.league.causes import Cause
 from deadheat.league.database import now, settings_of
 from deadheat.league.errors import NoPlace
 from deadheat.league.service.ground.steps import move, set_values
+from deadheat.league.service.tables import rated
 from deadheat.league.states import TableState
 from deadheat.league.tables import GameTable, TableSeat
 
@@ -59,11 +60,19 @@ def may_begin(session: Session, left: int) -> list[int]:
     deployment's places. Places are locked.
     """
     waiting = session.exec(WAITING).all()
-    playing = session.exec(AGENTS_PLAY).one()
-    of_agents = max(0, max(1, settings_of(session).exhibitions // 2) - playing)
+    of_agents = max(0, _left_to_agents(session))
     people = [table_id for table_id, pace_seconds in waiting if pace_seconds is None]
     agents = [table_id for table_id, pace_seconds in waiting if pace_seconds is not None]
     return [*people, *agents[:of_agents]][: max(0, left)]
+
+
+def agents_may_begin(session: Session, left: int) -> int:
+    """Return how many more tables of agents, beside those that wait already, may begin with so many places free."""
+    return min(left, _left_to_agents(session)) - len(session.exec(WAITING).all())
+
+
+def _left_to_agents(session: Session) -> int:
+    return max(1, settings_of(session).exhibitions // 2) - session.exec(AGENTS_PLAY).one()
 
 
 def lock_places(session: Session) -> int:
@@ -96,6 +105,7 @@ def abandon(session: Session, table_id: int, before: TableState, cause: str, *co
     abandoned = move(session, GameTable, table_id, before, after, *conditions, **closed, finished_at=at)
     if abandoned:
         free_seats(session, table_id)
+        rated.drop(session, table_id, cause)
     return abandoned
 
 

@@ -16,6 +16,7 @@ from sqlmodel import Session, col, select
 
 from deadheat.engine.core import Reply, Result, Seat
 from deadheat.engine.games.folder import Identity
+from deadheat.engine.transcript import Transcript
 from deadheat.engine.unfinished import Replies, said
 from deadheat.league.causes import BLAMELESS, Cause
 from deadheat.league.database import now, settings_of
@@ -208,9 +209,11 @@ def _ask_nobody(session: Session, table_id: int) -> None:
     set_values(session, TableSeat, where={"table_id": table_id}, **NOT_ASKED)
 
 
-def finish_table(session: Session, job: TableJob, result: Result, transcript_sha256: str) -> bool:
-    """Store the result. Return False if it is too late; nothing was changed then."""
-    return finish(session, job.table_id, job.attempt, result, transcript_sha256)
+def finish_table(
+    session: Session, job: TableJob, result: Result, transcript_sha256: str, transcript: Transcript | None = None
+) -> bool:
+    """Store the result, as `finish` does. Return False if it is too late; nothing was changed then."""
+    return finish(session, job.table_id, job.attempt, result, transcript_sha256, transcript)
 
 
 def release_table(

@@ -7,7 +7,7 @@ bots need no season, so every game has an opponent as soon as an operator has up
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Literal
 
 from sqlalchemy import ColumnElement, bindparam
@@ -25,9 +25,10 @@ from deadheat.league.service.bots.bots import HOUR, Quota, check_quota, lock_use
 from deadheat.league.service.ground.steps import existing, flush_unless_taken
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import HOUSE
+from deadheat.league.service.tables import rated
 from deadheat.league.service.tables.places import free_place
 from deadheat.league.service.tables.turns import AtTable, at_table, begin
-from deadheat.league.states import NOT_OVER, OF_CHALLENGES, WITH_RESULT, SeasonState, SeatKind, TableState, VersionState
+from deadheat.league.states import NOT_OVER, OF_CHALLENGES, WITH_RESULT, SeasonState, SeatKind, TableState
 from deadheat.league.tables import (
     Bot,
     BotVersion,
@@ -48,6 +49,9 @@ sitting down and leaving again and again must not pay.
 
 MOST_TABLES, TABLES_PER_HOUR = 4, 60
 """Of the agents of one account, at a time and in an hour; with bots, one and `PER_HOUR`, as for people."""
+
+NEVER = datetime.fromisoformat("9000-01-01T00:00:00+00:00")
+"""When the house's bots take the open seats of a table that waits for other people's agents alone (see `queueing`)."""
 
 PACE_SECONDS = 30.0
 """An agent's time for one move: enough for a model to think, and short enough for those who wait."""
@@ -117,7 +121,7 @@ def open_table(session: Session, person: Person, game: str, wanted: Sequence[Wan
     if wanted.count("me") != 1:
         raise BadSetting("seats", "exactly one seat is yours, so exactly one must be 'me'")
     _check_table(game, len(wanted) - 1, None)
-    _must_have_room(session, person, any(isinstance(who, int) for who in wanted))
+    must_have_room(session, person, any(isinstance(who, int) for who in wanted))
     bots = {bot_id: existing(session, Bot, bot_id) for bot_id in wanted if isinstance(bot_id, int)}
     if any(bot.game != game for bot in bots.values()):
         raise BadSetting("seats", f"these bots must all play {game}")
@@ -126,7 +130,7 @@ def open_table(session: Session, person: Person, game: str, wanted: Sequence[Wan
     if any(other != variant for other in others):
         raise BadSetting("seats", "these bots play different variants of the game")
     row = new_table(session, game, variant, len(wanted))
-    row.state, row.pace_seconds = TableState.OPEN, PACE_SECONDS
+    row.state, row.pace_seconds, row.nudge_at = TableState.OPEN, PACE_SECONDS, NEVER
     session.add(row)
     session.flush()
     for number, who in enumerate(wanted):
@@ -137,7 +141,7 @@ def open_table(session: Session, person: Person, game: str, wanted: Sequence[Wan
             seat.user_id, seat.name, seat.model = person.id, agent.name, agent.model
         session.add(seat)
     session.flush()
-    _begin_if_full(session, at_table(session, row.id))
+    begin_if_full(session, at_table(session, row.id))
     return row.id
 
 
@@ -153,16 +157,18 @@ def join_table(session: Session, person: Person, table_id: int, agent: Agent) ->
     table = at_table(session, table_id, locked=True)
     if any(seat.user_id == person.id for seat in table.seats.values()):
         return
-    free = [seat for seat in table.seats.values() if seat.kind is SeatKind.AGENT and seat.user_id is None]
+    if table.row.season_id is not None:
+        raise WrongState("rated", _("This table belongs to a season: queue for the season instead."))
+    free = open_seats(table)
     if table.row.state is not TableState.OPEN or not free:
         raise WrongState("taken", "No seat is open at this table.")
-    _must_have_room(session, person, any(seat.kind is SeatKind.PROGRAM for seat in table.seats.values()))
+    must_have_room(session, person, any(seat.kind is SeatKind.PROGRAM for seat in table.seats.values()))
     free[0].user_id, free[0].name, free[0].model = person.id, agent.name, agent.model
     session.flush()
-    _begin_if_full(session, table)
+    begin_if_full(session, table)
 
 
-def _must_have_room(session: Session, person: Person, with_bots: bool) -> None:
+def must_have_room(session: Session, person: Person, with_bots: bool) -> None:
     """Check that the person's agents may have one more table. The transaction locks the person before any table."""
     lock_user(session, person)
     mine = [table_id for table_id, kind in seats_of(session, person) if kind is SeatKind.AGENT]
@@ -172,19 +178,33 @@ def _must_have_room(session: Session, person: Person, with_bots: bool) -> None:
     what = N_("tables for the agents of one account")
     check_quota(session, Quota(what, TABLES_PER_HOUR, HOUR, own, GameTable.created_at))
     if with_bots:
-        programs = select(TableSeat.table_id).where(TableSeat.kind == SeatKind.PROGRAM)
-        if session.exec(programs.where(col(TableSeat.table_id).in_(mine))).first() is not None:
-            raise TooMany(N_("tables with bots at a time for the agents of one account"), 1)
-        what = N_("tables with bots for the agents of one account")
-        with_programs = (*own, col(GameTable.id).in_(programs))
-        check_quota(session, Quota(what, PER_HOUR, HOUR, with_programs, GameTable.created_at))
+        must_have_room_with_bots(session, person)
 
 
-def _begin_if_full(session: Session, table: AtTable) -> None:
+def must_have_room_with_bots(session: Session, person: Person) -> None:
+    """Check that the person's agents may have one more table with bots. Raises TooMany, OverQuota."""
+    own = (TableSeat.user_id == person.id, TableSeat.table_id == GameTable.id, TableSeat.kind == SeatKind.AGENT)
+    mine = [table_id for table_id, kind in seats_of(session, person) if kind is SeatKind.AGENT]
+    programs = select(TableSeat.table_id).where(TableSeat.kind == SeatKind.PROGRAM)
+    if session.exec(programs.where(col(TableSeat.table_id).in_(mine))).first() is not None:
+        raise TooMany(N_("tables with bots at a time for the agents of one account"), 1)
+    what = N_("tables with bots for the agents of one account")
+    with_programs = (*own, col(GameTable.id).in_(programs))
+    check_quota(session, Quota(what, PER_HOUR, HOUR, with_programs, GameTable.created_at))
+
+
+def open_seats(table: AtTable) -> list[TableSeat]:
+    """Return the seats that wait for an agent."""
+    return [seat for seat in table.seats.values() if seat.kind is SeatKind.AGENT and seat.user_id is None]
+
+
+def begin_if_full(session: Session, table: AtTable) -> None:
     """Begin the match if no seat is open; with programs, it waits for a worker. The table is locked."""
     row, at = table.row, now(session)
-    if any(seat.kind is SeatKind.AGENT and seat.user_id is None for seat in table.seats.values()):
+    if open_seats(table):
         return
+    if row.season_id is not None:
+        rated.plan(session, row, table.seats)
     if all(seat.kind is not SeatKind.PROGRAM for seat in table.seats.values()):
         begin(session, table)
         return
@@ -240,7 +260,7 @@ def playable() -> tuple[ColumnElement[bool], ...]:
     match = (col(Match.id) == Participant.match_id, col(Match.state).in_(WITH_RESULT))
     series = (col(Series.id) == Match.series_id, col(Series.purpose).not_in(OF_CHALLENGES))
     has_played = exists().where(col(Participant.version_id) == BotVersion.id, *match, *series)
-    return col(BotVersion.state) == VersionState.READY, or_(plays, has_played, col(BotVersion.bot_id).in_(houses))
+    return col(BotVersion.program_sha256).is_not(None), or_(plays, has_played, col(BotVersion.bot_id).in_(houses))
 
 
 def _check_table(game: str, opponents: int, seat: Seat | None) -> int:

@@ -27,6 +27,7 @@ from deadheat.league.errors import IllegalMove, NotFound, WrongState
 from deadheat.league.jobs import ProgramRef
 from deadheat.league.service.ground.steps import move, set_values
 from deadheat.league.service.people.person import Person
+from deadheat.league.service.tables import rated
 from deadheat.league.service.tables.places import abandon, free_seats, let_next_in, lock_places
 from deadheat.league.states import NOT_OVER, SeatKind, TableState
 from deadheat.league.tables import GameTable, TableSeat, User, UtcDateTime
@@ -130,6 +131,7 @@ def go_on(session: Session, table: AtTable, moved: bool = False) -> Unfinished:
     if moved:
         row.replies = write_replies(table.replies)
         row.turn += bool(waits)
+        rated.show(session, row)
     for each in waits if row.state is TableState.RUNNING else ():
         if each.ready_at is None:
             each.ready_at = now(session)
@@ -330,7 +332,7 @@ def resign(session: Session, person: Person, table_id: int, kind: SeatKind = Sea
     row, seat = table.row, own_seat(table, person, kind)
     others = [each for each in table.seats.values() if each.user_id and not each.resigned and each is not seat]
     if row.state is TableState.OPEN and others:  # they wait for somebody else
-        seat.user_id, seat.name, seat.model = None, None, ""
+        seat.user_id, seat.entrant_id, seat.name, seat.model = None, None, None, ""
         return
     if row.state in (TableState.OPEN, TableState.QUEUED) and (row.started_at is None or not others):
         cause = Cause.LEFT if row.started_at is None else Cause.RESIGNED
@@ -479,6 +481,8 @@ def about(session: Session, table: AtTable, programs: Mapping[int, ProgramRef]) 
     """Return the labels of the match's record."""
     owners = {seat.user_id for seat in table.seats.values() if seat.user_id is not None}
     names = dict(session.execute(columns(col(User.id), col(User.name)).where(col(User.id).in_(owners))).all())
+    if table.row.match_id is not None:
+        return {**rated.about(session, table.row.match_id), **stamps(table)}
     labels = {version_id: program.label for version_id, program in programs.items()}
     players = [labels.get(s.version_id or 0) or known_as(s.name, names[s.user_id]) for s in table.seats.values()]
     persons = [("person", seat.seat) for seat in table.seats.values() if seat.kind is SeatKind.PERSON]
@@ -503,9 +507,16 @@ WITH_PERSON = select(TableSeat.seat).where(
 )
 
 
-def finish(session: Session, table_id: int, attempt: int, result: Result, transcript_sha256: str) -> bool:
-    """Store the result of a match that is over, of that attempt. Return False if it is too late; nothing was changed
-    then.
+def finish(
+    session: Session,
+    table_id: int,
+    attempt: int,
+    result: Result,
+    transcript_sha256: str,
+    transcript: Transcript | None = None,
+) -> bool:
+    """Store the result of a match that is over, of that attempt; if it is rated, also its `transcript` as the season
+    has it. Return False if it is too late; nothing was changed then.
     """
     lock_places(session)
     row = session.get_one(GameTable, table_id)
@@ -530,4 +541,7 @@ def finish(session: Session, table_id: int, attempt: int, result: Result, transc
         for seat, fault in result.faults.items():
             set_values(session, TableSeat, where={"table_id": table_id, "seat": seat}, fault=fault)
         free_seats(session, table_id)
+        if row.match_id is not None:
+            assert transcript is not None
+            rated.close(session, row, transcript, transcript_sha256)
     return ended

@@ -53,12 +53,14 @@ class TableInfo:
     """The facts that become public when the match ends; who sits there knows them before. `seat`, `person` and what
     follows are those of the person, or else of the first agent; `bot` is the first program, "" without any. `seed`
     (hexadecimal) is None until it is done. `advice_sha256` names the advice of the house's strongest bot
-    (`engine.advice`); `advice_comes`: it may come.
+    (`engine.advice`); `advice_comes`: it may come. `match_id`: the season's match, which says what may be shown of
+    dice and moves; None: the match is not rated.
     """
 
     id: int
     game: str
     variant: Sequence[str] | None
+    match_id: int | None
     state: TableState
     seats: int
     players: tuple[Player, ...]
@@ -224,7 +226,7 @@ ONE = NEWEST.where(col(GameTable.id) == bindparam("which"))
 OF_PERSON = NEWEST.join(TableSeat).where(
     col(TableSeat.user_id) == bindparam("which"), col(TableSeat.kind) == SeatKind.PERSON
 )
-OPEN = NEWEST.where(col(GameTable.state) == bindparam("which"))
+OPEN = NEWEST.where(col(GameTable.state) == bindparam("which"), col(GameTable.season_id).is_(None))
 AUTHOR = aliased(User)
 PLAYERS: Any = (
     columns(TableSeat, col(User.name), col(Bot.id), col(Bot.name), col(AUTHOR.name), col(BotVersion.number))
@@ -262,7 +264,8 @@ def _info(session: Session, row: GameTable, players: tuple[Player, ...]) -> Tabl
         bot=program.name if program.bot_id else "",
         bot_id=program.bot_id,
         version=program.version,
-        seed=row.seed.hex() if row.state is TableState.DONE else None,
+        seed=row.seed.hex() if row.state is TableState.DONE and row.match_id is None else None,
+        transcript_sha256=row.transcript_sha256 if row.match_id is None else None,
         ranks=None if row.ranks is None else tuple(row.ranks),
         points=None if row.points is None else tuple(row.points),
         advice_comes=row.advise_at is not None and (row.advice_tries < MOST_TRIES or row.advise_at > now(session)),

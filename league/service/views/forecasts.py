@@ -327,7 +327,7 @@ def waiting(session: Session, season_id: int, bot_id: int, version: int | None =
     if at_panel:
         return Waiting(0, 0, before, None, over=False, sentence=gettext(season.state.holds or AT_PANEL))
     over = _no_more(season, entry, version)
-    return Waiting(0, 0, before, None, over=over != "", sentence=over or _undrawn(season, before))
+    return Waiting(0, 0, before, None, over=over != "", sentence=over or _undrawn(session, season, entry, before))
 
 
 OWN = (
@@ -419,12 +419,21 @@ def _no_more(season: Season, entry: EntryInfo, version: int | None) -> str:
     return ""
 
 
-def _undrawn(season: Season, before: int) -> str:
+def _undrawn(session: Session, season: Season, entry: EntryInfo, before: int) -> str:
     """Describe a bot that takes part and has no match waiting."""
     if season.state.holds:
         return gettext(season.state.holds)
     if season.state in ON_LADDER and not season.ladder:
         return _("It has no matches at present: only evaluations and finals are played in this season.")
+    here = select(func.count()).select_from(Entry).where(taking_part(season.id), Entry.division == entry.division)
+    missing = season.seats - session.exec(here).one()
+    if season.state in ENTERABLE and missing > 0:
+        text = ngettext(
+            "It has no matches yet: a match takes %(seats)s bots, and %(count)s is missing.",
+            "It has no matches yet: a match takes %(seats)s bots, and %(count)s are missing.",
+            missing,
+        )
+        return text % {"seats": season.seats, "count": missing}
     if before:
         text = ngettext(
             "It has no match waiting. %(count)s match of other bots is waiting; more are drawn once it is played.",

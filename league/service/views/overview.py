@@ -14,6 +14,7 @@ from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, select
 
 from deadheat.engine.figures import STORED
+from deadheat.engine.scenes import has_lead
 from deadheat.league.records import from_row
 from deadheat.league.records.matches import Match as MatchInfo
 from deadheat.league.records.rulings import Announcement
@@ -142,7 +143,7 @@ def highlights(session: Session, season_id: int | None = None) -> dict[str, Matc
 
 
 INTERESTS: dict[str, Callable[[MatchInfo], float]] = {
-    "closest": lambda match: -apart if (apart := margin(match)) < CLOSE else -math.inf,
+    "closest": lambda match: -apart if has_lead(match.game) and (apart := margin(match)) < CLOSE else -math.inf,
     "comeback": lambda match: match.comeback or -math.inf,
     "fault": lambda match: 1.0 if {seat.fault is None for seat in match.seats} == {True, False} else -math.inf,
 }

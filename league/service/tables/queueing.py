@@ -1,0 +1,185 @@
+"""Queueing for a game: an agent says which game it wants to play, and gets a seat at a table.
+
+It is an open table like any other, so whoever queues later, or takes a seat by the table's number, joins those who wait
+there. The house's bots take the seats that are still open after `HOUSE_AFTER`, so there is always somebody to play. The
+row says when (`nudge_at`, which nothing else reads of an open table): an agent that made a table to meet other people's
+agents waits for them alone.
+
+Two who queue at the same time must meet, so queueing is done under the lock of the places. Its order with the others
+is: the person, the places, the table.
+"""
+
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import bindparam
+from sqlalchemy import select as columns
+from sqlmodel import Session, col, exists, select
+
+from deadheat.engine.games import GAMES
+from deadheat.league.database import now, surroundings
+from deadheat.league.errors import OverQuota, TooMany, UnknownGame, WrongState
+from deadheat.league.service.bots.bots import lock_user
+from deadheat.league.service.ground.steps import lock_season, set_values
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.users import HOUSE
+from deadheat.league.service.tables.places import agents_may_begin, lock_places
+from deadheat.league.service.tables.rated import guests
+from deadheat.league.service.tables.sitting import (
+    Agent,
+    Wanted,
+    begin_if_full,
+    join_table,
+    must_have_room_with_bots,
+    open_seats,
+    open_table,
+)
+from deadheat.league.service.tables.turns import AtTable, at_table, resign
+from deadheat.league.states import NOT_OVER, SeatKind, TableState, VersionState
+from deadheat.league.tables import Bot, BotVersion, GameTable, TableSeat, User, UtcDateTime
+
+HOUSE_AFTER = timedelta(seconds=30)
+"""How long open seats are kept for other agents: long enough for two who come together, and nobody is bored by it."""
+
+AGAIN_AFTER = timedelta(seconds=5)
+"""The pause before another look at a table at which the house's bots cannot sit now."""
+
+MOST_AT_A_TABLE = 4
+"""The players for whom a table is made, if the game has room for so many: with more, all wait longer than they play."""
+
+MOST_LOOKED_AT = 20
+"""Tables that one who queues looks at, and that one look lets the house's bots sit at."""
+
+
+def queue(session: Session, person: Person, game: str, agent: Agent) -> int:
+    """Seat the agent at the oldest open table of the game that has no bots and no agent of this account, or at a new
+    one, and return the table's id. An agent of this name that sits at a table of the game keeps its seat, so the
+    request may be repeated.
+
+    Raises:
+        UnknownGame.
+        TooMany, OverQuota: as many tables as an account may have at a time, or in an hour.
+    """
+    if game not in GAMES:
+        raise UnknownGame(game, tuple(sorted(GAMES)))
+    lock_user(session, person)
+    lock_places(session)
+    if (own := queued(session, person, game, agent.name)) is not None:
+        return own
+    for table_id in session.exec(TO_JOIN, params={"game": game, "person": person.id}).all():
+        try:
+            join_table(session, person, table_id, agent)
+        except WrongState:  # somebody has taken the last seat by the table's number just now
+            continue
+        return table_id
+    seats = min(MOST_AT_A_TABLE, GAMES[game].seats.stop - 1)
+    wanted: list[Wanted] = ["open" if seat else "me" for seat in range(seats)]
+    table_id = open_table(session, person, game, wanted, agent)
+    set_values(session, GameTable, where={"id": table_id}, nudge_at=now(session) + HOUSE_AFTER)
+    return table_id
+
+
+def queued(session: Session, person: Person, game: str, name: str) -> int | None:
+    """Return the newest table of the game that is not over and at which the person's agent of this name sits."""
+    who = {"game": game, "person": person.id, "name": name}
+    return session.connection().execute(QUEUED, who).scalars().first()
+
+
+def found(session: Session, person: Person, name: str) -> list[tuple[int, str]]:
+    """Return the tables, and their games, at which all seats of a match of this agent are taken and it is not over."""
+    rows = session.connection().execute(FOUND, {"person": person.id, "name": name})
+    return [(table_id, game) for table_id, game in rows]
+
+
+def leave(session: Session, person: Person, game: str, name: str) -> None:
+    """Leave the queue; a match that has begun is not left."""
+    table_id = queued(session, person, game, name)
+    if table_id is not None:
+        lock_places(session)
+        if at_table(session, table_id, locked=True).row.state is TableState.OPEN:
+            resign(session, person, table_id, SeatKind.AGENT)
+
+
+def without_players(session: Session) -> list[int]:
+    """Return the tables with open seats that the house's bots may take now."""
+    return list(session.exec(DUE, params={"at": now(session)}))
+
+
+def sit_in(session: Session, table_id: int) -> bool:
+    """Let the house's bots take the open seats of a table; it then waits for a worker. Return False if it waits on:
+    there is no house bot of the game, no place is free, or one of the agents' owners has enough tables with bots.
+    """
+    is_room = agents_may_begin(session, lock_places(session)) > 0
+    season_id = session.get_one(GameTable, table_id).season_id
+    season = None if season_id is None else lock_season(session, season_id)
+    table = at_table(session, table_id, locked=True)
+    row, free, at = table.row, open_seats(table), now(session)
+    if row.state is not TableState.OPEN or row.nudge_at > at:
+        return False
+    newest = dict(session.connection().execute(HOUSE_VERSIONS, {"game": row.game}).all())
+    if season is not None:
+        newest = guests(session, season, newest)
+        is_room = is_room and len(newest) >= len(free)  # no version plays itself in a season
+    if not newest or not is_room or not _may_meet_bots(session, table):
+        row.nudge_at = at + AGAIN_AFTER
+        return False
+    drawn: list[int] = []
+    for seat in free:
+        drawn = drawn or [*newest.values()]  # a bot sits there twice only if there are fewer bots than seats
+        chosen = int.from_bytes(surroundings(session).entropy(8)) % len(drawn)
+        seat.kind, seat.version_id = SeatKind.PROGRAM, drawn.pop(chosen)
+    session.flush()
+    begin_if_full(session, table)
+    return True
+
+
+def _may_meet_bots(session: Session, table: AtTable) -> bool:
+    owners = [seat.user_id for seat in table.seats.values() if seat.user_id is not None]
+    try:
+        for owner in session.exec(select(User).where(col(User.id).in_(owners))).all():
+            must_have_room_with_bots(session, Person.of(owner))
+    except (TooMany, OverQuota):
+        return False
+    return True
+
+
+OPEN_HERE = (
+    col(GameTable.game) == bindparam("game"),
+    col(GameTable.state) == TableState.OPEN,
+    col(GameTable.season_id).is_(None),
+)
+AT_TABLE = exists().where(col(TableSeat.table_id) == GameTable.id)
+TO_JOIN = (
+    select(GameTable.id)
+    .where(*OPEN_HERE)
+    .where(AT_TABLE.where(col(TableSeat.kind) == SeatKind.AGENT, col(TableSeat.user_id).is_(None)))
+    .where(~AT_TABLE.where(col(TableSeat.kind) == SeatKind.PROGRAM))
+    .where(~AT_TABLE.where(col(TableSeat.user_id) == bindparam("person")))
+    .order_by(col(GameTable.id))
+    .limit(MOST_LOOKED_AT)
+)
+OF_AGENT = (
+    columns(col(GameTable.id), col(GameTable.game))
+    .join(TableSeat, col(TableSeat.table_id) == GameTable.id)
+    .where(col(TableSeat.user_id) == bindparam("person"), col(TableSeat.kind) == SeatKind.AGENT)
+    .where(col(TableSeat.name) == bindparam("name"), ~col(TableSeat.resigned))
+    .where(col(GameTable.state).in_(NOT_OVER))
+    .order_by(col(GameTable.id).desc())
+)
+QUEUED = OF_AGENT.where(col(GameTable.game) == bindparam("game"), col(GameTable.season_id).is_(None))
+FOUND = OF_AGENT.where(col(GameTable.state) != TableState.OPEN)
+DUE = (
+    select(GameTable.id)
+    .where(col(GameTable.state) == TableState.OPEN, col(GameTable.nudge_at) <= bindparam("at", type_=UtcDateTime))
+    .order_by(col(GameTable.nudge_at))
+    .limit(MOST_LOOKED_AT)
+)
+HOUSE_VERSIONS: Any = (
+    columns(col(BotVersion.bot_id), col(BotVersion.id))
+    .join(Bot, col(Bot.id) == BotVersion.bot_id)
+    .join(User, col(User.id) == Bot.owner_id)
+    .where(col(User.name) == HOUSE, col(Bot.game) == bindparam("game"))
+    .where(col(Bot.plays_people), col(Bot.retired_at).is_(None), col(BotVersion.state) == VersionState.READY)
+    .order_by(col(BotVersion.bot_id), col(BotVersion.number))
+)
+"""By bot, the newest version last. Those of the house need no season (see `sitting`)."""
