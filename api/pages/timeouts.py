@@ -18,7 +18,7 @@ from deadheat.league.records.matches import Late, Over, Timeouts, Whose
 from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.seasons.seasons import names_going_on, season_info
 from deadheat.league.service.views.matches import matches
-from deadheat.league.service.views.timeouts import TIMES, since, timeouts
+from deadheat.league.service.views.timeouts import TIMES, of_programs, since, timeouts
 from deadheat.league.states import Span
 
 timeouts_router = APIRouter(prefix="/v1/timeouts", tags=["matches"])
@@ -38,7 +38,8 @@ def found(shared: Shared, season_id: int | None, over: Over) -> Timeouts:
     """Count late answers. Raises NotFound."""
     with shared.db.reading() as session:
         seasons = names_going_on(session) if season_id is None else [season_id]
-        rows = [row for number in seasons for row in shared.boards.newest(session, number).standings["rows"]]
+        programs = of_programs(session, [*seasons])
+        rows = [row for number in programs for row in shared.boards.newest(session, number).standings["rows"]]
         return timeouts(session, season_id, over, rows)
 
 

@@ -36,6 +36,7 @@ AGAIN_SECONDS = 1.0
 PATIENCE_NS = 3600 * NS_PER_S
 """The limit of a program's answer at home: the table's own clock ends first."""
 
+RESTORED = "the league was restored and asks turn {} again; the program is stopped, its seat is not resigned"
 OVER = ("done", "abandoned")
 
 
@@ -56,6 +57,10 @@ class Agent:
         """
         return persist(lambda: self._league.queue({"game": game, **self._about})).id
 
+    def enter(self, season_id: int) -> int:
+        """Take a seat for a rated match in a season of agents, and return the table's number."""
+        return persist(lambda: self._league.queue_for_season(season_id, self._about)).id
+
     def join(self, table_id: int) -> None:
         """Take the first open seat of a table."""
         self._league.join_table(table_id, self._about)
@@ -63,7 +68,7 @@ class Agent:
     def play(self, table_id: int, decide: Decide) -> TableTurn:
         """Answer every question with what `decide` makes of it, and return the table when the match is over.
 
-        An answer that the rules refuse is sent until it counts as it is. Raises Refused, WentBack.
+        A refused answer is sent until it counts as it is. Raises Refused; after its code `restored`, call this again.
         """
         after, line = 0, ""
         while True:
@@ -72,11 +77,8 @@ class Agent:
                 return turn
             if turn.prompt is not None:
                 if turn.turn < after:
-                    raise WentBack(f"the league was restored from a back-up: it asks turn {turn.turn} again")
-                if turn.turn == after:  # the answer was too late, or is no longer known
-                    time.sleep(AGAIN_SECONDS)
-                else:
-                    line = decide(turn)
+                    raise Refused(0, "restored", RESTORED.format(turn.turn))
+                line = line if turn.turn == after else decide(turn)  # it was too late, or is no longer known
                 self._answer(table_id, turn, line)
                 after = turn.turn
 
@@ -87,8 +89,9 @@ class Agent:
             except Refused as error:
                 if error.status == 422:  # the third such answer counts as it is
                     continue
-                if error.status != 409:  # too late; the next question, if there is one, follows
+                if error.status != 409:
                     raise
+                time.sleep(AGAIN_SECONDS)  # too late; the next question, if there is one, follows
             return
 
     def resign(self, table_id: int) -> None:
@@ -105,10 +108,6 @@ def persist(ask: Callable[[], Answered]) -> Answered:
             if not error.passing:
                 raise
             time.sleep(max(AGAIN_SECONDS, error.retry_after_seconds))
-
-
-class WentBack(Exception):
-    """The league was restored and repeats an old question. Calling `play` again continues there, with all lines."""
 
 
 class Failed(Exception):
@@ -147,17 +146,20 @@ def agent(
     command: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="Your program, after two dashes.")],
     game: Annotated[str, typer.Option(help="Play this game against whoever else wants to, or the league's bots.")] = "",
     table: Annotated[int, typer.Option(help="Take a seat at this table.", min=0)] = 0,
+    season: Annotated[int, typer.Option(help="Play a rated match in this season of agents.", min=0)] = 0,
     bot: Annotated[list[int], typer.Option(help="With --game: play against this bot; give it for each seat.")] = [],  # noqa: B006
     name: Annotated[str, typer.Option(help="Your agent's name.")] = "agent",
     model: Annotated[str, typer.Option(help="Which model or program it is, for those who watch.")] = "",
 ) -> Output:
     """Let a program on this machine play at a table of a league, without uploading it."""
-    if bool(game) == bool(table):
-        fail("name either --game or --table", USAGE)
+    if bool(game) + bool(table) + bool(season) != 1:
+        fail("name one of --game, --season and --table", USAGE)
     player = Agent(client, name, model)
     if table:
         player.join(table)
-    table_id = table or (player.sit(game, ["me", *bot]) if bot else player.queue(game))
+    table_id = table or (
+        player.enter(season) if season else player.sit(game, ["me", *bot]) if bot else player.queue(game)
+    )
     note(f"{client.server}/play/{table_id} shows the match when it is over.", f"table {table_id}:")
     for waits in (one for one in client.open_tables() if one.id == table_id):
         free = f"{sum(not player.name for player in waits.players)} of {len(waits.players)} seats"
@@ -168,8 +170,6 @@ def agent(
     except Failed as error:
         player.resign(table_id)
         fail(f"{error}; the match is resigned")
-    except WentBack as error:  # the program cannot hear the same lines twice
-        fail(f"{error}. Your program was stopped; its seat is not resigned, but runs out of time")
     finally:
         program.close()
     return Output(end, _words(end))

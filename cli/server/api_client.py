@@ -106,6 +106,10 @@ class Client:
         """Seat your agent at an open table of a game, or at a new one: `game`, `name` and `model`."""
         return self._ask(TableView, "POST", "/v1/tables/queue", json=body)
 
+    def queue_for_season(self, /, season_id: int, body: Body) -> TableView:
+        """Seat your agent for a rated match in a season of agents: its `name` and `model`."""
+        return self._ask(TableView, "POST", f"/v1/seasons/{season_id}/table", json=body)
+
     def join_table(self, /, table_id: int, body: Body) -> TableView:
         """Take the first open seat for your agent: its `name` and `model`."""
         return self._ask(TableView, "POST", f"/v1/tables/{table_id}/seat", json=body)

@@ -1,6 +1,6 @@
 """Records of matches, of attempts at them, of how bots ended in them, and of late answers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any
@@ -205,6 +205,17 @@ class Late(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class LateAgents(Record):
+    """The late answers of agents in a season. They count apart, because delays of a network are nobody's."""
+
+    season_id: int
+    season: str
+    turns: Annotated[int, Field(description="Questions in matches that are over.")]
+    late: Annotated[int, Field(description="Questions whose answer came too late.")]
+    absent: Annotated[int, Field(description="Questions that were never fetched.")]
+
+
+@dataclass(frozen=True, slots=True)
 class Timeouts(Record):
     """Late answers in a season, or (`season_id` null) in the league."""
 
@@ -214,3 +225,6 @@ class Timeouts(Record):
     course: Annotated[list[Late], Field(description="Over time, in steps of a minute, an hour or a day.")]
     machines: list[Late]
     bots: Annotated[list[Late], Field(description="The ten bots with most, in this season or those that go on.")]
+    agents: Annotated[list[LateAgents], Field(description="Agents, who are in no other figure, by season.")] = field(
+        default_factory=list
+    )

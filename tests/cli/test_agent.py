@@ -11,13 +11,14 @@ import pytest
 
 import deadheat
 from deadheat.cli.server import agent as at_home
-from deadheat.cli.server.agent import Agent, WentBack, persist
+from deadheat.cli.server.agent import RESTORED, Agent, AtHome, persist
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.wire import Refused
 from deadheat.engine.games import GAMES
 from deadheat.engine.replay import replay
 from deadheat.engine.transcript import decode
 from deadheat.league.records.tables import TableTurn
+from deadheat.league.states import Players
 from tests.api.site import Site, token_in
 from tests.cli.command import GAME, RANDOM, invoke
 from tests.cli.command import deadheat as run
@@ -53,6 +54,19 @@ def test_two_programs_play_a_whole_match_and_its_transcript_verifies(
     record = decode(site.client.get("/v1/exhibitions/1/transcript").content)
     assert replay(GAMES[GAME], record) == record and record.result.faults == {}
     assert record.about["players"] == ["one (agent of ada)", "two (agent of bob)"]
+
+
+def test_programs_at_home_play_a_season(site: Site, server: str, league: tuple[Client, Client]) -> None:
+    site.world.season(0, players=Players.AGENTS, games_per_pair=None)
+    other, minds = Agent(league[1], "two"), AtHome([sys.executable, RANDOM])
+    there = threading.Thread(target=lambda: other.play(other.enter(1), minds))
+    there.start()
+    words = ("agent", "--season", "1", "--name", "one", "--server", server, "--token", token_in(site.sign_in("ada")))
+    done = run(*words, "--", sys.executable, RANDOM)
+    there.join(60)
+    minds.close()
+    assert "is over: place" in done.stdout, done.stdout + done.stderr
+    assert site.ok(200, site.client.get("/v1/matches/1/verification"))["verified"]
 
 
 def test_an_agent_is_a_function_and_mends_what_the_rules_refuse(league: tuple[Client, Client]) -> None:
@@ -106,7 +120,7 @@ def test_what_the_league_has_forgotten_is_said_again_but_no_program_hears_its_li
     league: Any = Restored(1, 2, 2, 3, 0)
     Agent(league, "mine").play(7, lambda _: str(next(lines)))
     assert league.answers == [(1, "0"), (2, "1"), (2, "1"), (3, "2")]
-    with pytest.raises(WentBack, match="turn 1 again"):
+    with pytest.raises(Refused, match="turn 1 again"):
         Agent(Restored(1, 2, 1), "mine").play(7, lambda _: "")  # type: ignore[arg-type]
 
 
@@ -114,7 +128,7 @@ def test_a_person_is_told_that_the_league_was_restored_and_nothing_is_resigned(
     server: str, league: tuple[Client, Client], site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def play(*_: object) -> None:
-        raise WentBack("asks turn 5 again")
+        raise Refused(0, "restored", RESTORED.format(5))
 
     monkeypatch.setattr(Agent, "play", play)
     table = league[1].make_table({"game": GAME, "name": "two", "seats": ["me", "open"]})
@@ -148,5 +162,8 @@ def test_a_program_that_ends_resigns(server: str, league: tuple[Client, Client],
 
 
 def test_what_does_not_make_sense_is_said(server: str) -> None:
-    assert "either --game or --table" in invoke("agent", "--server", server, "--token", "x", "--", "true").stderr
+    assert (
+        "one of --game, --season and --table"
+        in invoke("agent", "--server", server, "--token", "x", "--", "true").stderr
+    )
     assert deadheat.Agent is Agent

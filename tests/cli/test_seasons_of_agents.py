@@ -105,6 +105,15 @@ def test_a_season_of_agents_is_ranked_watched_archived_and_verified(
     site.problem(409, site.client.get("/v1/exhibitions/1/transcript"))
     for table in (DeadlineCount, ResponseTimes):
         assert not site.world.rows(select(table)), "a network's delays are no programs'"
+    counted = site.ok(200, site.client.get("/v1/timeouts"))
+    assert counted["bots"] == counted["commands"] == [] and counted["agents"][0]["late"] == 1
+    assert counted["agents"][0]["turns"] > 50 and counted["agents"][0]["absent"] <= 1
+    late = [
+        site.ok(200, site.client.get("/v1/matches", params={"late": "bot", **which}))["items"]
+        for which in ({}, {"season": 1})
+    ]
+    assert [len(found) for found in late] == [0, 1]
+    assert "in no other figure here" in site.client.get("/timeouts", headers={"accept": "text/html"}).text
     site.world.set_state(season_id, SeasonState.CLOSED)
     site.problem(409, queue(site, ada, "one"))
     site.world.settle_rankings()

@@ -11,18 +11,25 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError, ProgrammingError
 
 from deadheat.cli.operator.doctor import MachineRole, Verdict, look
+from deadheat.league.causes import Cause
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
+from deadheat.league.records.matches import Over
 from deadheat.league.records.rulings import AuditRecord
 from deadheat.league.service.ground.audit import audit_log, first_broken, record
-from deadheat.league.states import JobState
+from deadheat.league.service.tables import entering, places, queueing
+from deadheat.league.service.tables.sitting import Agent
+from deadheat.league.service.views.timeouts import timeouts
+from deadheat.league.states import JobState, MatchState, TableState
 from deadheat.league.storage.schema import HIDDEN, SERVICE, WORKER, WORKERS
+from deadheat.league.tables import Match
 from deadheat.league.verification.fairness import GENESIS, record_sha256
 from deadheat.workers.play import play_series
 from tests.league.conftest import execute, postgres_url  # noqa: F401  a fixture
 from tests.league.ground import settings
 from tests.workers.conftest import PlayingWorld
 from tests.workers.test_play import assert_played_once
+from tests.workers.test_tables import answering, beside_the_house
 
 ADMIN = "league"
 """The superuser of the tests' server, who owns the tables of their databases."""
@@ -75,6 +82,19 @@ def test_a_worker_plays_a_series_with_its_role_and_reads_no_secret(world: Playin
         "CREATE TABLE mine (number int)",
         "COPY alembic_version FROM PROGRAM 'true'",
     )
+
+
+def test_a_worker_with_its_own_role_finishes_a_rated_table_and_gives_one_up(world: PlayingWorld) -> None:
+    ada, table_id = beside_the_house(world)
+    asked = len(answering(world, ada, table_id))
+    (counted,) = world.read(timeouts, None, Over.DAY, []).agents
+    assert (counted.season_id, counted.turns, counted.late, counted.absent) == (1, asked, 0, 0)
+    assert world.row(Match, 1).state is MatchState.DONE
+    again = world.write(entering.queue, ada, 1, Agent("mine"), world.context.blobs.put(b"mine\n"))
+    world.clock.turn(queueing.HOUSE_AFTER.total_seconds())
+    assert world.write(queueing.sit_in, again)
+    assert world.worked(places.abandon, again, TableState.QUEUED, Cause.NO_WORKER)
+    assert world.row(Match, 2).state is MatchState.ABANDONED
 
 
 FORGED: dict[str, dict[str, str]] = {

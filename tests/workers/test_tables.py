@@ -28,13 +28,17 @@ from deadheat.league import telemetry
 from deadheat.league.causes import Cause
 from deadheat.league.errors import BlobsAway
 from deadheat.league.jobs import Failure
+from deadheat.league.service.bots.bots import create_bot
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.tables import sitting, turns, viewing
+from deadheat.league.service.rulings import closing
+from deadheat.league.service.tables import entering, queueing, sitting, turns, viewing
 from deadheat.league.service.tables.advising import LEASE, MOST_TRIES, due_advice
 from deadheat.league.service.tables.programs import TableJob, claim_next_table, release_table
 from deadheat.league.service.tables.viewing import Table, TableInfo
-from deadheat.league.states import NOT_OVER, SeatKind, TableState
-from deadheat.league.tables import GameTable, TableSeat
+from deadheat.league.service.views.matches import match_detail
+from deadheat.league.states import NOT_OVER, JobState, Players, SeatKind, TableState
+from deadheat.league.tables import GameTable, Series, TableSeat
+from deadheat.league.verification.agreement import disagreements, verdict
 from deadheat.sandbox.box import Limits, Program
 from deadheat.sandbox.local import LocalBox, LocalSandbox
 from deadheat.sandbox.pipes import PipeTransport
@@ -424,27 +428,59 @@ def test_a_second_message_does_nothing(world: PlayingWorld) -> None:
     assert before["state"] is TableState.DONE and world.row(GameTable, exhibition_id).model_dump() == before
 
 
-def test_an_agent_plays_against_bots_and_the_record_has_the_stamps_of_its_answers(world: PlayingWorld) -> None:
-    world.built_as("random", "liars-dice")
-    _, bot_id = world.playing_bot(game="liars-dice")
-    ada = world.author()
-    seats: tuple[sitting.Wanted, ...] = (bot_id, "me", bot_id)
-    table_id = world.write(sitting.open_table, ada, "liars-dice", seats, sitting.Agent("mine"))
+def answering(world: PlayingWorld, person: Person, table_id: int) -> list[str]:
+    """Play a table of Liar's Dice to its end, with an agent in one seat; return its answers."""
     answered: list[str] = []
 
     def answer() -> None:
         after = 0
-        while (turn := world.write(viewing.next_turn, ada, table_id, after)).state in NOT_OVER:
+        while (turn := world.write(viewing.next_turn, person, table_id, after)).state in NOT_OVER:
             if turn.prompt is not None:
                 after = turn.turn
                 answered.append(claim(json.loads(turn.prompt)))
-                world.write(turns.answer, ada, table_id, after, answered[-1], SeatKind.AGENT)
+                world.write(turns.answer, person, table_id, after, answered[-1], SeatKind.AGENT)
             threading.Event().wait(0.01)
 
     there = threading.Thread(target=answer, daemon=True)
     there.start()
     play_table(world.context, table_id)
     there.join(60)
+    return answered
+
+
+def beside_the_house(world: PlayingWorld) -> tuple[Person, int]:
+    """Let an agent queue in a season of agents until two bots of the house have sat down with it."""
+    world.built_as("random", "liars-dice")
+    house = world.write(closing.house)
+    for name in ("random", "other"):
+        world.version(house, world.write(create_bot, house, "liars-dice", name).id)
+    season_id = world.season(0, game="liars-dice", seats=3, players=Players.AGENTS, games_per_pair=None)
+    ada, agent = world.author(), sitting.Agent("mine")
+    claimed = world.context.blobs.put(entering.claim_of(agent))
+    table_id = world.write(entering.queue, ada, season_id, agent, claimed)
+    world.clock.turn(queueing.HOUSE_AFTER.total_seconds())
+    assert world.read(queueing.without_players) == [table_id] and world.write(queueing.sit_in, table_id)
+    return ada, table_id
+
+
+def test_the_houses_bots_sit_in_and_the_match_is_rated_and_agrees_with_its_record(world: PlayingWorld) -> None:
+    ada, table_id = beside_the_house(world)
+    answering(world, ada, table_id)
+    found = world.read(match_detail, 1)
+    record = world.transcript(found.transcript_sha256)
+    assert verdict(record, disagreements(record, found)) == (True, None)
+    assert found.rated and {seat.author for seat in found.seats} == {"house", ada.name}
+    assert world.rank(1) and sorted(row["author"] for row in world.ranking(1)) == sorted(["house", "house", ada.name])
+    assert world.row(Series, 1).state is JobState.DONE and world.tick() == [] and world.left_behind() == []
+
+
+def test_an_agent_plays_against_bots_and_the_record_has_the_stamps_of_its_answers(world: PlayingWorld) -> None:
+    world.built_as("random", "liars-dice")
+    _, bot_id = world.playing_bot(game="liars-dice")
+    ada = world.author()
+    seats: tuple[sitting.Wanted, ...] = (bot_id, "me", bot_id)
+    table_id = world.write(sitting.open_table, ada, "liars-dice", seats, sitting.Agent("mine"))
+    answered = answering(world, ada, table_id)
     found, record = info(world, table_id), transcript(world, table_id)
     assert (found.state, found.ranks) == (TableState.DONE, record.result.ranks)
     assert replay(GAMES[found.game], record) == record and said_by(record, 1) == ["OK", *answered]

@@ -36,7 +36,7 @@ from deadheat.league.service.people.teams import owned_by
 from deadheat.league.service.series.deals import dice_in_use, withheld
 from deadheat.league.service.series.privacy import SHOWN, may_see, must_see
 from deadheat.league.service.views.uncounted import uncounted, why_not_played
-from deadheat.league.states import OF_CHALLENGES, MatchState
+from deadheat.league.states import OF_CHALLENGES, MatchState, Players
 from deadheat.league.tables import (
     Attempt,
     Bot,
@@ -201,6 +201,8 @@ def _late(given: frozenset[str], late: Whose) -> Iterator[ColumnElement[bool]]:
         before = (col(other.match_id) == col(Match.id), timed_out, col(other.seat) < col(Participant.seat))
         yield ~voided
         yield ~exists().where(*before)
+        if "season" not in given and "bot" not in given:
+            yield col(Season.players) == Players.PROGRAMS  # agents' are listed by season
     else:
         tried = columns(col(Attempt.match_id)).where(GIVEN_BACK if late is Whose.HOST else UNDECIDED)
         ids: Any = columns(tried.order_by(col(Attempt.id).desc()).limit(NEWEST).subquery())

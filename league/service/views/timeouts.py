@@ -10,15 +10,16 @@ from typing import Any
 
 from sqlalchemy import Integer, bindparam, case
 from sqlalchemy import select as columns
-from sqlmodel import Session, col, func
+from sqlmodel import Session, col, func, select
 
+from deadheat.engine.core import Fault
 from deadheat.engine.figures import wilson
 from deadheat.league.database import now
-from deadheat.league.records.matches import Late, Over, Timeouts
+from deadheat.league.records.matches import Late, LateAgents, Over, Timeouts
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.service.series.deadlines import ADDED, ALWAYS, began
-from deadheat.league.states import GOING_ON, Span
-from deadheat.league.tables import BotVersion, DeadlineCount, ResponseTimes, Season, UtcDateTime
+from deadheat.league.states import GOING_ON, Players, SeatKind, Span, TableState
+from deadheat.league.tables import BotVersion, DeadlineCount, GameTable, ResponseTimes, Season, TableSeat, UtcDateTime
 from deadheat.league.time_buckets import added, percentile
 
 TIMES = {
@@ -60,7 +61,14 @@ def timeouts(session: Session, season_id: int | None, over: Over, standings: Ite
         course=[_late(known.get(at), at=at) for at in (first + number * step for number in range(count))],
         machines=[_late(row, machine=row.machine) for row in machines],
         bots=_latest(session, season_id, standings),
+        agents=[LateAgents(*row) for row in session.connection().execute(AGENTS, {"season": season_id})],
     )
+
+
+def of_programs(session: Session, season_ids: Sequence[int]) -> list[int]:
+    """Return those of the seasons in which programs play."""
+    programs = select(Season.id).where(col(Season.id).in_(season_ids), Season.players == Players.PROGRAMS)
+    return list(session.exec(programs))
 
 
 def since(session: Session, over: Over, span: Span | None = None) -> datetime:
@@ -138,3 +146,17 @@ PROMPTED = (
     .where(case((OF_SEASON == 0, col(Season.state).in_(GOING_ON)), else_=col(Season.id) == OF_SEASON))
     .group_by(col(BotVersion.bot_id))
 )
+_LATE = func.sum(case((col(TableSeat.fault) == Fault.TIMEOUT, 1), else_=0))
+_ABSENT = func.sum(case(((col(TableSeat.fault) == Fault.EXITED) & ~col(TableSeat.resigned), 1), else_=0))
+AGENTS = (
+    columns(col(Season.id), col(Season.name), func.sum(func.json_array_length(TableSeat.turns)) + _LATE + _ABSENT)
+    .add_columns(_LATE, _ABSENT)
+    .join_from(GameTable, Season, col(Season.id) == GameTable.season_id)
+    .join(TableSeat, col(TableSeat.table_id) == GameTable.id)
+    .where(col(TableSeat.kind) == SeatKind.AGENT, col(GameTable.state) == TableState.DONE)
+    .where((OF_SEASON == 0) | (col(Season.id) == OF_SEASON))
+    .group_by(col(Season.id), col(Season.name))
+    .order_by(col(Season.id).desc())
+    .limit(MOST_BOTS)
+)
+"""What agents were asked and did not answer in time, in the newest seasons."""
