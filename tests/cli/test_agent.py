@@ -142,7 +142,7 @@ def test_who_waits_is_told_for_how_many(
     server: str, league: tuple[Client, Client], site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def play(*_: object) -> None:
-        raise WentBack("asks turn 5 again")
+        raise Refused(0, "restored", RESTORED.format(5))
 
     def told(who: str, *words: str) -> str:
         token = token_in(site.sign_in(who))
