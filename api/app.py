@@ -39,6 +39,7 @@ from deadheat.api.pages.live import News
 from deadheat.api.pages.player.exhibition import Tables
 from deadheat.api.pages.render import templates
 from deadheat.api.pages.texts import docs
+from deadheat.api.routes.seed_sockets import SOCKETS
 from deadheat.api.schemas import Problem
 from deadheat.api.services import SITE, CeleryQueue, Queue, Services
 from deadheat.api.watching import watch_tables
@@ -157,7 +158,7 @@ def create_app(
     app.state.news = News()
     app.state.tables = Tables()
     # Add the finished routes: `include_router` would build each again in every process.
-    app.router.routes += ROUTES
+    app.router.routes += (*ROUTES, *SOCKETS)
     app.mount("/static/docs", docs.pictures)
     app.mount("/static/games", GameFiles())
     app.mount("/static", Files(directory=SITE / "static"), name="static")

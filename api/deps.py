@@ -7,7 +7,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from fastapi.security.utils import get_authorization_scheme_param
 
 from deadheat.api.edge import sessions
-from deadheat.api.edge.arrival import ARRIVED, Arrival
+from deadheat.api.edge.arrival import Arrival
 from deadheat.api.schemas import MAX_ID, PLAIN, RowId
 from deadheat.api.services import Services
 from deadheat.league.errors import BadToken
@@ -46,7 +46,7 @@ Shared = Annotated[Services, Depends(services)]
 async def received(request: Request) -> Arrival:
     """Read the whole request, and return when it had arrived. Depend on it first: not every server notes that."""
     await request.body()
-    return cast("Arrival", getattr(request.state, ARRIVED, None) or Arrival())
+    return cast("Arrival", getattr(request.state, "arrival", None) or Arrival())
 
 
 Received = Annotated[Arrival, Depends(received)]

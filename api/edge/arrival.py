@@ -1,8 +1,8 @@
 """When a request had arrived: its last byte, before anything here waits for a thread, for Redis or for the database.
 
-The server's protocol notes when it has read the end of a body (`edge.connections`). While the event loop stands still,
-bytes wait unread, and the system does not say since when. So the loop has a pulse: what is read arrived at the earliest
-at the last beat but one, and a late beat ends a standstill, which began with the beat before it.
+The server's protocol notes when it has read the end of a body. While the event loop stands still, bytes wait unread,
+nobody knows since when. So the loop has a pulse: what is read arrived at the earliest at the last beat but one, and a
+late beat ends a standstill, which began with the beat before it.
 """
 
 import asyncio
@@ -11,7 +11,6 @@ from collections import deque
 from datetime import timedelta
 
 BEAT_SECONDS, LATE_SECONDS = 0.25, 0.1  # four wake-ups a second cost 0.1 % of a processor
-ARRIVED = "arrival"  # the name in a request's state
 _beats: deque[float] = deque(maxlen=2)
 _standstills: deque[tuple[float, float]] = deque(maxlen=256)  # more than between a question and the end of its turn
 

@@ -13,13 +13,15 @@ from collections import Counter
 from contextlib import suppress
 from typing import Any, ClassVar, cast
 
+import h11
 from starlette.types import Message, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from deadheat.api import metrics
 from deadheat.api.edge import Around
-from deadheat.api.edge.arrival import ARRIVED, Arrival
+from deadheat.api.edge.arrival import Arrival
 from deadheat.api.edge.rates import counted_as
 from deadheat.league.config import Settings
 
@@ -31,6 +33,9 @@ STUCK_SECONDS = 60.0
 
 REST_SECONDS = 30.0
 """Enough for the rest of 20 MB at 5 Mbit/s."""
+
+SOCKET_BYTES = 16 * 1024
+"""The largest message of a WebSocket: a move is a line of at most 4 kB, in JSON."""
 
 DESCRIPTORS_BESIDE = 256
 """Descriptors kept for databases, logs, blobs and everything else that is not a connection."""
@@ -67,7 +72,7 @@ class Connection(H11Protocol):
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         if not getattr(self.cycle, "more_body", True):  # there is a request, and it is complete
-            self.cycle.scope["state"].setdefault(ARRIVED, Arrival())
+            self.cycle.scope["state"].setdefault("arrival", Arrival())
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._paused = False
@@ -90,6 +95,13 @@ class Connection(H11Protocol):
         self._paused = False
         self.serve(0)
 
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        self.serve(1)  # for as long as it lasts, as a request under way
+        super().handle_websocket_upgrade(event)
+        socket = self.transport.get_protocol()
+        assert isinstance(socket, Socket)
+        socket.former = self
+
     def serve(self, more: int) -> None:
         """Count the requests under way, which are `more` than before, and limit the time until that changes."""
         self._requests += more
@@ -102,6 +114,17 @@ class Connection(H11Protocol):
             self._late = asyncio.get_running_loop().call_later(seconds, self.transport.abort)
         if not self._requests:
             self.waiting[self] = None
+
+
+class Socket(WebSocketsSansIOProtocol):
+    """A connection that has become a WebSocket. It counts in the cap until it is lost; pings find out whether it is."""
+
+    former: Connection | None = None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        if self.former is not None:
+            self.former.connection_lost(exc)
 
 
 class Watched(Around):

@@ -31,7 +31,7 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from deadheat.api.edge import Around
@@ -125,9 +125,13 @@ class Rates:
     def write_by(self, request: Request, user_id: int) -> None:
         """Count a user's request, whatever its address; only changing requests count."""
         if request.method not in SAFE:
-            self._spend(self._writes_by, str(user_id), N_("changes by one user"), N_("a minute"))
+            self.message_by(user_id)
 
-    def read(self, request: Request) -> None:
+    def message_by(self, user_id: int) -> None:
+        """Count a change by a user."""
+        self._spend(self._writes_by, str(user_id), N_("changes by one user"), N_("a minute"))
+
+    def read(self, request: HTTPConnection) -> None:
         _hit(self._alone, self._reads, address(request), N_("requests from one address"), N_("a minute"))
 
     def picture(self, request: Request) -> None:
@@ -222,12 +226,12 @@ class Limit(Around):
         await answering(scope, receive, send)
 
 
-def address(request: Request) -> str:
+def address(request: HTTPConnection) -> str:
     """Return the client's address as limits count it. Trusted proxies are already resolved (`trusted_proxies`)."""
     return counted_as(host_of(request))
 
 
-def host_of(request: Request) -> str:
+def host_of(request: HTTPConnection) -> str:
     """Return the client's address; empty for a Unix socket."""
     return request.client.host if request.client is not None else ""
 
@@ -261,7 +265,7 @@ class Streams:
     def total(self) -> int:
         return self._open.total()
 
-    def check(self, request: Request) -> None:
+    def check(self, request: HTTPConnection) -> None:
         """Raise HTTPException 429 if there is no room for another stream of this address."""
         if self.total >= self._most:
             raise HTTPException(429, "Too many clients are watching already; poll instead.", self._retry)
@@ -270,7 +274,7 @@ class Streams:
             raise HTTPException(429, refusal, self._retry)
 
     @contextmanager
-    def taken(self, request: Request) -> Iterator[None]:
+    def taken(self, request: HTTPConnection) -> Iterator[None]:
         """Count one more stream inside the block."""
         asker = address(request)
         self._open[asker] += 1

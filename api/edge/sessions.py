@@ -24,7 +24,7 @@ import hmac
 from urllib.parse import urlsplit
 
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
 from deadheat.league.config import Settings
@@ -83,7 +83,7 @@ def must_match(secret: str, given: str | None) -> None:
         raise HTTPException(403, FORGED)
 
 
-def is_own(origin: str, request: Request, settings: Settings) -> bool:
+def is_own(origin: str, request: HTTPConnection, settings: Settings) -> bool:
     """Say whether the origin is this site's. If the site's address is not set, a proxy may have terminated https, so
     only the host is compared.
     """

@@ -96,7 +96,7 @@ def _results(season_id: int, row: Row) -> Iterator[str]:
     yield f"<td>{' / '.join(map(str, ways))}{result_bar(*ways) if games else ''}</td>"
     if faults:
         of_all = (
-            _note(share(faults, row["finished"])) + fault_bar(row) if "finished" in row else ""
+            f"{_note(share(faults, row['finished']))}{fault_bar(row)}" if "finished" in row else ""
         )  # old rankings: unknown
         text = f"{row['timeouts']} + {row['other_faults']}</a>{of_all}"
         yield f'<td><a class="fault" href="/bots/{row["bot_id"]}?season={season_id}#faults">{text}</td>'

@@ -61,11 +61,12 @@ def told_of(info: TableInfo, is_own: bool) -> str:
         if info.cause == Cause.NO_WORKER:
             return _("It was not played: no worker was free.")
         return _("It was not played: the service failed too often (most recently: %(cause)s).", cause=info.cause)
+    said = {Fault.EXITED: N_("%(person)s resigned."), Fault.TIMEOUT: N_("%(person)s did not answer in time and lost.")}
     failed = ""
-    for fault, sentence in FAILED.items():
+    for fault, sentence in said.items():
         if names := [player.known_as for player in info.players if player.fault is fault and not player.bot_id]:
             failed += _(sentence, person=", ".join(names)) + " "
-    if info.fault in FAILED:
+    if info.fault in said:
         return failed.strip()
     mine, words = info.ranks[info.seat], {"person": info.person, "seats": info.seats}
     if mine > 1 and info.seats > 2:
@@ -81,9 +82,6 @@ def told_of(info: TableInfo, is_own: bool) -> str:
         return failed + result
     own_points, other_points = grouped_points(info.points[info.seat]), grouped_points(info.points[1 - info.seat])
     return f"{failed}{result} {own_points} : {other_points}"
-
-
-FAILED = {Fault.EXITED: N_("%(person)s resigned."), Fault.TIMEOUT: N_("%(person)s did not answer in time and lost.")}
 
 
 def _failed(info: TableInfo) -> str:

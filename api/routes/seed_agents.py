@@ -24,6 +24,7 @@ from deadheat.api.watching import keep_record
 from deadheat.engine.core import MAX_LINE_BYTES
 from deadheat.engine.games.folder import folders, protocol_of
 from deadheat.league import errors
+from deadheat.league.database import settings_of
 from deadheat.league.records.tables import TableTurn
 from deadheat.league.service.people.access import AGENT_KEY, issue_agent_key
 from deadheat.league.service.people.person import Person
@@ -175,7 +176,7 @@ def _place(session: Session, player: Player, game: str) -> Told:
 async def state(shared: Shared, player: Asking, request: Request, match_id: Id, wait: bool = False) -> Told:
     """Return the match as the agent sees it; `wait`: once it is asked or the match is over, within 25 seconds."""
     if wait:
-        await run_in_threadpool(shared.read, _must_sit, player, match_id)
+        await run_in_threadpool(shared.read, must_sit, player, match_id)
         await until_news(shared, player.person, request, match_id)
     return await run_in_threadpool(shared.change, state_of, player, match_id)
 
@@ -193,7 +194,7 @@ def play(shared: Services, player: Player, match_id: int, sequence: int, action:
         line = json.dumps(action, separators=(",", ":"))
     if len(line) > MAX_LINE_BYTES or not line.isprintable():
         raise errors.IllegalMove("a move is one short line")
-    shared.read(_must_sit, player, match_id)
+    shared.read(must_sit, player, match_id)
     given = (line, SeatKind.AGENT, arrival.ago, arrival.ours)
     receipt = shared.change(turns.answer, player.person, match_id, sequence, *given)
     if receipt.refused is not None:
@@ -201,7 +202,7 @@ def play(shared: Services, player: Player, match_id: int, sequence: int, action:
     keep_record(shared, match_id)
 
 
-def _must_sit(session: Session, player: Player, match_id: int) -> list[Any]:
+def must_sit(session: Session, player: Player, match_id: int) -> list[Any]:
     """Return the stamps of the agent's answers. Raises NotFound: it has no seat, though another of its owner may."""
     seat = turns.own_seat(turns.at_table(session, match_id), player.person, SeatKind.AGENT)
     if seat.name != player.agent.name:
@@ -211,7 +212,7 @@ def _must_sit(session: Session, player: Player, match_id: int) -> list[Any]:
 
 def state_of(session: Session, player: Player, match_id: int) -> Told:
     """Return the match as the agent sees it now, and begin its clock if it is asked."""
-    answered = _must_sit(session, player, match_id)
+    answered = must_sit(session, player, match_id)
     turn = viewing.next_turn(session, player.person, match_id, answered[-1][0] if answered else 0)
     told = {"matchId": str(match_id), "gameId": turn.game, "sequence": turn.turn, "lines": turn.lines}
     if turn.state not in NOT_OVER:
@@ -234,4 +235,5 @@ def _end(session: Session, turn: TableTurn) -> Told:
         {"name": player.known_as, "seat": player.seat, "rank": rank, "points": gained, "you": player.seat == turn.seat}
         for player, rank, gained in zip(info.players, ranks, points, strict=False)
     ]
-    return {"results": results, "reason": info.cause or "finished", "replayUrl": f"/play/{turn.table_id}"}
+    replay = f"{settings_of(session).site_url.rstrip('/')}/play/{turn.table_id}"
+    return {"results": results, "reason": info.cause or "finished", "replayUrl": replay}

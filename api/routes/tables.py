@@ -139,13 +139,13 @@ async def next_turn(
 ) -> TableTurn:
     """Wait for your agent's next question, at most 25 seconds. Your time begins when you get it."""
     await until_news(shared, asker, request, table_id)
-    if await request.is_disconnected():  # nobody reads the answer, so nothing is delivered
-        raise HTTPException(408)
     return await run_in_threadpool(shared.change, viewing.next_turn, asker, table_id, after)
 
 
 async def until_news(shared: Services, person: Person, request: Request, table_id: int) -> None:
-    """Wait until the person's agent has to answer, or the match is over, but not long. Raises NotFound."""
+    """Wait until the person's agent has to answer, or the match is over, but not long. Raises NotFound,
+    HTTPException.
+    """
     tables: Tables = request.app.state.tables
     if not await run_in_threadpool(shared.read, viewing.is_news, person, table_id):
         tables.agents.check(request)  # only who must wait needs room
@@ -155,6 +155,8 @@ async def until_news(shared: Services, person: Person, request: Request, table_i
                 await asyncio.sleep(LOOK_SECONDS)
                 if await run_in_threadpool(shared.read, viewing.is_news, person, table_id):
                     break
+    if await request.is_disconnected():  # nobody reads the answer, so nothing is delivered
+        raise HTTPException(408)
 
 
 @router.post("/{table_id}/turns/{turn}", responses={**REFUSED, 422: {}})

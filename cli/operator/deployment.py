@@ -311,7 +311,7 @@ def api(
     import uvicorn
 
     from deadheat.api import watching
-    from deadheat.api.edge.connections import capped
+    from deadheat.api.edge.connections import SOCKET_BYTES, Socket, capped
     from deadheat.league import telemetry
 
     telemetry.begin(settings, "api")
@@ -323,7 +323,9 @@ def api(
         port=settings.port,
         http=capped(settings),
         lifespan="on",
-        ws="none",
+        ws=Socket,
+        ws_max_size=SOCKET_BYTES,
+        ws_per_message_deflate=False,
         log_config=None,  # as in all our processes, logging is already set up
         access_log=False,
         server_header=False,

@@ -36,6 +36,7 @@ AGAIN_SECONDS = 1.0
 PATIENCE_NS = 3600 * NS_PER_S
 """The limit of a program's answer at home: the table's own clock ends first."""
 
+RESTORED = "the league was restored and asks turn {} again; the program is stopped, its seat is not resigned"
 OVER = ("done", "abandoned")
 
 
@@ -67,7 +68,7 @@ class Agent:
     def play(self, table_id: int, decide: Decide) -> TableTurn:
         """Answer every question with what `decide` makes of it, and return the table when the match is over.
 
-        An answer that the rules refuse is sent until it counts as it is. Raises Refused, WentBack.
+        A refused answer is sent until it counts as it is. Raises Refused; after its code `restored`, call this again.
         """
         after, line = 0, ""
         while True:
@@ -76,11 +77,8 @@ class Agent:
                 return turn
             if turn.prompt is not None:
                 if turn.turn < after:
-                    raise WentBack(f"the league was restored from a back-up: it asks turn {turn.turn} again")
-                if turn.turn == after:  # the answer was too late, or is no longer known
-                    time.sleep(AGAIN_SECONDS)
-                else:
-                    line = decide(turn)
+                    raise Refused(0, "restored", RESTORED.format(turn.turn))
+                line = line if turn.turn == after else decide(turn)  # it was too late, or is no longer known
                 self._answer(table_id, turn, line)
                 after = turn.turn
 
@@ -91,8 +89,9 @@ class Agent:
             except Refused as error:
                 if error.status == 422:  # the third such answer counts as it is
                     continue
-                if error.status != 409:  # too late; the next question, if there is one, follows
+                if error.status != 409:
                     raise
+                time.sleep(AGAIN_SECONDS)  # too late; the next question, if there is one, follows
             return
 
     def resign(self, table_id: int) -> None:
@@ -109,10 +108,6 @@ def persist(ask: Callable[[], Answered]) -> Answered:
             if not error.passing:
                 raise
             time.sleep(max(AGAIN_SECONDS, error.retry_after_seconds))
-
-
-class WentBack(Exception):
-    """The league was restored and repeats an old question. Calling `play` again continues there, with all lines."""
 
 
 class Failed(Exception):
@@ -172,8 +167,6 @@ def agent(
     except Failed as error:
         player.resign(table_id)
         fail(f"{error}; the match is resigned")
-    except WentBack as error:  # the program cannot hear the same lines twice
-        fail(f"{error}. Your program was stopped; its seat is not resigned, but runs out of time")
     finally:
         program.close()
     return Output(end, _words(end))

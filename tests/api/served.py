@@ -9,10 +9,16 @@ from contextlib import contextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
+from deadheat.api.edge.connections import SOCKET_BYTES
+
 
 @contextmanager
-def served(app: ASGIApp, protocol: type[asyncio.Protocol] | None = None) -> Iterator[str]:
-    """Run a server on a free port of this machine, and yield its address. `protocol`: uvicorn's, if None."""
+def served(
+    app: ASGIApp, protocol: type[asyncio.Protocol] | None = None, ws: type[asyncio.Protocol] | None = None
+) -> Iterator[str]:
+    """Run a server on a free port of this machine, and yield its address. `protocol`: uvicorn's, if None; `ws`: for
+    WebSockets, if any.
+    """
     config = uvicorn.Config(
         app,
         host="127.0.0.1",
@@ -20,7 +26,9 @@ def served(app: ASGIApp, protocol: type[asyncio.Protocol] | None = None) -> Iter
         http=protocol or "auto",
         log_config=None,
         lifespan="on",
-        ws="none",
+        ws=ws or "none",
+        ws_max_size=SOCKET_BYTES,
+        ws_per_message_deflate=False,
         proxy_headers=False,  # as in `deadheat api`
     )
     server = uvicorn.Server(config)

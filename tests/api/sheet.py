@@ -23,11 +23,11 @@ class SheetAgent:
 
     def __init__(self, ask: Ask, name: str, key: str) -> None:
         self.name, self.match = name, ""
-        self._ask, self._key = ask, key
+        self._ask, self.key = ask, key
         self.seen: list[int] = []
 
     def ask(self, status: int, method: str, path: str, body: object = None) -> Any:
-        answer = self._ask(method, path, body, self._key)
+        answer = self._ask(method, path, body, self.key)
         assert answer.status_code == status, (path, body, answer.text)
         return answer.json()
 

@@ -11,7 +11,7 @@ import pytest
 
 import deadheat
 from deadheat.cli.server import agent as at_home
-from deadheat.cli.server.agent import Agent, AtHome, WentBack, persist
+from deadheat.cli.server.agent import RESTORED, Agent, AtHome, persist
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.wire import Refused
 from deadheat.engine.games import GAMES
@@ -120,7 +120,7 @@ def test_what_the_league_has_forgotten_is_said_again_but_no_program_hears_its_li
     league: Any = Restored(1, 2, 2, 3, 0)
     Agent(league, "mine").play(7, lambda _: str(next(lines)))
     assert league.answers == [(1, "0"), (2, "1"), (2, "1"), (3, "2")]
-    with pytest.raises(WentBack, match="turn 1 again"):
+    with pytest.raises(Refused, match="turn 1 again"):
         Agent(Restored(1, 2, 1), "mine").play(7, lambda _: "")  # type: ignore[arg-type]
 
 
@@ -128,7 +128,7 @@ def test_a_person_is_told_that_the_league_was_restored_and_nothing_is_resigned(
     server: str, league: tuple[Client, Client], site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def play(*_: object) -> None:
-        raise WentBack("asks turn 5 again")
+        raise Refused(0, "restored", RESTORED.format(5))
 
     monkeypatch.setattr(Agent, "play", play)
     table = league[1].make_table({"game": GAME, "name": "two", "seats": ["me", "open"]})

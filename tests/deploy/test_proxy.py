@@ -13,8 +13,10 @@ from pathlib import Path
 
 import httpx
 import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
 
-from deadheat.api.edge.connections import capped
+from deadheat.api.edge.connections import Socket, capped
 from tests.api.served import served
 from tests.api.site import PASSWORD, Site
 from tests.certificates import certified
@@ -71,7 +73,7 @@ def proxy(tmp_path: Path) -> Iterator[Proxy]:
     values = {"trusted_proxies": "127.0.0.1", "sign_ups_per_hour": 2}
     with (
         closing(Site(tmp_path / "data", site_url=url, **values)) as site,
-        served(site.app, capped(site.world.settings)) as api,
+        served(site.app, capped(site.world.settings), Socket) as api,
     ):
         ours = {
             "send_timeout 60s;": "send_timeout 10s;",
@@ -169,3 +171,14 @@ def test_slow_clients_are_cut_off_and_keep_nobody_out(proxy: Proxy) -> None:
             ending = select.poll()
             ending.register(client, select.POLLRDHUP)
             assert ending.poll(START_SECONDS * 1000)
+
+
+def test_agents_get_their_sockets_through_the_proxy_and_nobody_elses_page_does(proxy: Proxy) -> None:
+    account = proxy.site.author("ada")
+    key = proxy.site.ok(201, proxy.https.post("/api/agents", json={"name": "one"}, headers=account))["apiKey"]
+    url = f"wss://localhost:{proxy.https.base_url.port}/ws/agent"
+    headers, own = {"Authorization": f"Bearer {key}"}, proxy.site.world.settings.site_url
+    with connect(url, ssl=proxy.trusting, additional_headers={**headers, "Origin": own}) as socket:
+        assert '"connected"' in str(socket.recv(30))
+    with pytest.raises(InvalidStatus):
+        connect(url, ssl=proxy.trusting, additional_headers={**headers, "Origin": "https://elsewhere.example"})

@@ -96,6 +96,17 @@ def test_a_short_restart_costs_nobody_time_and_gives_nobody_more(world: World) -
     assert refused(world, ada, table_id, 1, LOW) == "late"
 
 
+def test_tables_at_which_nothing_happens_keep_no_late_one_from_being_looked_at(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "WATCHED", turns.WATCHED.limit(1))
+    waiting, (ada, table_id) = [last(world)[1] for _ in range(3)], last(world)
+    with world.db.transaction() as session:
+        session.exec(update(GameTable).where(col(GameTable.id).in_(waiting)).values(pace_seconds=1e6))
+    assert watched(world, PACE + GRACE + 2) == [table_id]
+    assert refused(world, ada, table_id, 1, LOW) == "stale"
+
+
 def test_who_was_late_before_we_were_away_is_late_after_it(world: World) -> None:
     ada, table_id = last(world)
     watched(world, PACE + 1)

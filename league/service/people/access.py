@@ -37,6 +37,8 @@ AGENT_KEY = "dha_"
 """The beginning of an agent's key: a token that reads, and plays at tables in the agent's name. No other secret can
 begin like this, because the stored hash covers it."""
 
+MOST_LABEL = 64
+
 MAX_TOKENS = 50
 """The most valid tokens of one user."""
 
@@ -86,7 +88,7 @@ def issue_token(
 
 
 def issue_agent_key(session: Session, person: Person, name: str, model: str) -> Issued:
-    """Issue a key for an agent of this person, and notify the owner. The model stands in the label, as far as it fits.
+    """Issue a key for an agent of this person, and notify the owner. The model stands in the label, if it fits.
 
     Raises:
         TooMany.
@@ -97,7 +99,7 @@ def issue_agent_key(session: Session, person: Person, name: str, model: str) -> 
     if session.exec(select(Token.id).where(*_valid(session, person.id, TokenKind.TOKEN), same)).first() is not None:
         raise NameTaken("agent", name, f"You have an agent or a token named {name!r} already.")
     account_changed(session, person.id, N_("The access token {label} was created."), label=name)
-    label = f"{name} ({model})"[:64] if model else name
+    label = f"{name} ({model})" if model and len(name + model) <= MOST_LABEL - 3 else name
     days = timedelta(days=settings_of(session).token_days)
     return _issue(session, person.id, TokenKind.TOKEN, label, Scope.READ, days, prefix=AGENT_KEY)
 

@@ -81,7 +81,14 @@ def queue(session: Session, person: Person, game: str, agent: Agent) -> int:
 
 def queued(session: Session, person: Person, game: str, name: str) -> int | None:
     """Return the newest table of the game that is not over and at which the person's agent of this name sits."""
-    return session.exec(OWN, params={"game": game, "person": person.id, "name": name}).first()
+    who = {"game": game, "person": person.id, "name": name}
+    return session.connection().execute(QUEUED, who).scalars().first()
+
+
+def found(session: Session, person: Person, name: str) -> list[tuple[int, str]]:
+    """Return the tables, and their games, at which all seats of a match of this agent are taken and it is not over."""
+    rows = session.connection().execute(FOUND, {"person": person.id, "name": name})
+    return [(table_id, game) for table_id, game in rows]
 
 
 def leave(session: Session, person: Person, game: str, name: str) -> None:
@@ -151,15 +158,16 @@ TO_JOIN = (
     .order_by(col(GameTable.id))
     .limit(MOST_LOOKED_AT)
 )
-OWN = (
-    select(GameTable.id)
+OF_AGENT = (
+    columns(col(GameTable.id), col(GameTable.game))
     .join(TableSeat, col(TableSeat.table_id) == GameTable.id)
     .where(col(TableSeat.user_id) == bindparam("person"), col(TableSeat.kind) == SeatKind.AGENT)
     .where(col(TableSeat.name) == bindparam("name"), ~col(TableSeat.resigned))
-    .where(col(GameTable.game) == bindparam("game"), col(GameTable.state).in_(NOT_OVER))
-    .where(col(GameTable.season_id).is_(None))
+    .where(col(GameTable.state).in_(NOT_OVER))
     .order_by(col(GameTable.id).desc())
 )
+QUEUED = OF_AGENT.where(col(GameTable.game) == bindparam("game"), col(GameTable.season_id).is_(None))
+FOUND = OF_AGENT.where(col(GameTable.state) != TableState.OPEN)
 DUE = (
     select(GameTable.id)
     .where(col(GameTable.state) == TableState.OPEN, col(GameTable.nudge_at) <= bindparam("at", type_=UtcDateTime))

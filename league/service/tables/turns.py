@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import bindparam, update
+from sqlalchemy import bindparam, exists, extract, func, update
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
@@ -61,8 +61,7 @@ MOST_REFUSALS = 2
 OPEN_FOR = timedelta(minutes=10)
 """How long a table waits for agents to take its open seats, and after its last question for a process with its game."""
 
-MOST_WATCHED = 500
-"""The most tables of one `watch`: far more than anybody plays at a time."""
+MOST_WATCHED = 500  # tables of one `watch`; the others have their turn at the next
 
 
 @dataclass(slots=True)
@@ -358,8 +357,10 @@ def report(session: Session) -> None:
 
 def watch(session: Session) -> list[int]:
     """Return the tables to `attend` to: they are late, over, or no longer waited for, or the site was away."""
-    at = now(session)
-    rows: Mapping[int, GameTable] = {row.id: row for row in session.exec(WATCHED, params={"since": at - OPEN_FOR})}
+    at, settings = now(session), settings_of(session)
+    bounds = {"since": at - OPEN_FOR, "at": at - AWAY, "late": (at - GRACE).timestamp()}
+    bounds |= {"pace": settings.exhibition_move_seconds, "longest": settings.exhibition_seconds}
+    rows: Mapping[int, GameTable] = {row.id: row for row in session.exec(WATCHED, params=bounds)}
     seats: dict[int, list[TableSeat]] = {table_id: [] for table_id in rows}
     for seat in session.exec(ALL_SEATS, params={"ids": [*rows]}) if rows else ():
         seats[seat.table_id].append(seat)
@@ -415,10 +416,19 @@ def _waited_for(seats: Iterable[TableSeat]) -> list[TableSeat]:
 
 AT: Any = bindparam("at", type_=UtcDateTime)
 SINCE: Any = bindparam("since", type_=UtcDateTime)
-WATCHED = (
+LATE: Any = bindparam("late")
+ASKED = exists().where(col(TableSeat.table_id) == GameTable.id, col(TableSeat.ready_at).is_not(None))
+ASKED = ASKED.where(col(TableSeat.reply).is_(None), ~col(TableSeat.resigned))
+READY, BEGAN = (extract("epoch", col(at)) for at in (TableSeat.ready_at, GameTable.started_at))
+ASKED_LONG_AGO = ASKED.where(READY + func.coalesce(GameTable.pace_seconds, bindparam("pace")) < LATE)
+OVER = col(GameTable.open_place).is_not(None) & (BEGAN + bindparam("longest") < LATE)
+UNSEEN = col(GameTable.watched_at).is_(None) | (col(GameTable.watched_at) < AT)
+WATCHED = (  # no table that may have news is left out; most of the others are
     select(GameTable)
-    .where(col(GameTable.state).in_((TableState.OPEN, TableState.RUNNING)))
-    .where((col(GameTable.state) == TableState.RUNNING) | (col(GameTable.created_at) < SINCE))
+    .where(
+        ((col(GameTable.state) == TableState.OPEN) & (col(GameTable.created_at) < SINCE))
+        | ((col(GameTable.state) == TableState.RUNNING) & (UNSEEN | OVER | ~ASKED | ASKED_LONG_AGO))
+    )
     .order_by(col(GameTable.id))
     .limit(MOST_WATCHED)
     .execution_options(populate_existing=True)
@@ -458,10 +468,11 @@ def _end_turns(session: Session, table: AtTable, late: list[TableSeat]) -> None:
 def record(session: Session, table_id: int) -> Transcript | None:
     """Return the record of a match without programs that is over and has none yet."""
     table = at_table(session, table_id)
-    match = so_far(table) if table.row.state is TableState.RUNNING and table.row.worker is None else None
+    row, is_asked = table.row, _waited_for(table.seats.values())
+    match = so_far(table) if row.state is TableState.RUNNING and row.worker is None and not is_asked else None
     if match is None or match.result is None:
         return None
-    row, game = table.row, rules(table.row.game, table.row.variant)
+    game = rules(row.game, row.variant)
     head = (game.name, game.rules_version, row.seats, row.seed, match.exchanges, match.result)
     return Transcript(*head, about(session, table, {}), variant=variant_of(game))
 
@@ -473,8 +484,7 @@ def about(session: Session, table: AtTable, programs: Mapping[int, ProgramRef]) 
     if table.row.match_id is not None:
         return {**rated.about(session, table.row.match_id), **stamps(table)}
     labels = {version_id: program.label for version_id, program in programs.items()}
-    seats = table.seats.values()
-    players = [labels[s.version_id] if s.version_id else known_as(s.name, names[s.user_id]) for s in seats]
+    players = [labels.get(s.version_id or 0) or known_as(s.name, names[s.user_id]) for s in table.seats.values()]
     persons = [("person", seat.seat) for seat in table.seats.values() if seat.kind is SeatKind.PERSON]
     return {"exhibition": table.row.id, "players": players, **dict(persons), **stamps(table)}
 
