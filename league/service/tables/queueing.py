@@ -62,8 +62,8 @@ def queue(session: Session, person: Person, game: str, agent: Agent) -> int:
     """
     if game not in GAMES:
         raise UnknownGame(game, tuple(sorted(GAMES)))
-    lock_user(session, person)
     lock_places(session)
+    lock_user(session, person)
     if (own := queued(session, person, game, agent.name)) is not None:
         return own
     for table_id in session.exec(TO_JOIN, params={"game": game, "person": person.id}).all():

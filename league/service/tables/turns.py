@@ -108,8 +108,7 @@ def own_seat(table: AtTable, person: Person, kind: SeatKind = SeatKind.PERSON) -
     for seat in table.seats.values():
         if seat.user_id == person.id and seat.kind is kind:
             return seat
-    sentence = _("You have no seat at table %(n)s.", n=table.row.id)
-    raise NotFound("table", table.row.id, sentence)
+    raise NotFound("table", table.row.id, _("You have no seat at table %(n)s.", n=table.row.id))
 
 
 def go_on(session: Session, table: AtTable, moved: bool = False) -> Unfinished:
@@ -204,8 +203,7 @@ def deadline(session: Session, row: GameTable, seat: TableSeat) -> datetime | No
 
 def is_late(session: Session, row: GameTable, seat: TableSeat, at: datetime) -> bool:
     """Say whether the seat's time was over at that instant."""
-    until = deadline(session, row, seat)
-    return until is not None and until < at
+    return (until := deadline(session, row, seat)) is not None and until < at
 
 
 def allow_for_absence(table: AtTable, at: datetime) -> None:
@@ -455,8 +453,7 @@ ALL_SEATS = (
 
 
 def _end_turns(session: Session, table: AtTable, late: list[TableSeat]) -> None:
-    match = so_far(table)
-    if match is not None:
+    if (match := so_far(table)) is not None:
         for seat in late:
             until = deadline(session, table.row, seat)
             absent = seat.delivered_at is None or (until is not None and until < seat.delivered_at)

@@ -46,9 +46,8 @@ class Player:
     @property
     def known_as(self) -> str:
         """The name on pages."""
-        if self.kind is SeatKind.AGENT and self.name:
-            return _("%(name)s (agent of %(owner)s)", name=self.name, owner=self.author)
-        return self.name
+        its = {"name": self.name, "author": self.author}
+        return _("%(name)s (agent of %(author)s)", **its) if self.kind is SeatKind.AGENT and self.name else self.name
 
 
 @dataclass(frozen=True, slots=True)
