@@ -238,6 +238,11 @@ def test_each_model_is_a_version_and_its_claim_can_be_read(site: Site) -> None:
         (entry,) = site.ok(200, site.client.get(f"/v1/seasons/{season_id}/entries"))["items"]
         assert entry["version"] == number
     assert site.client.get(f"/v1/bots/{entry['bot_id']}/versions/2/source", headers=ada).text == "model B\n"
+    bob = site.author("bob")
+    site.ok(200, queue(site, bob, "two"))
+    seats = {seat["author"]: seat["model"] for seat in site.ok(200, site.client.get("/v1/matches/1"))["seats"]}
+    assert seats == {"ada": "model A", "bob": ""}
+    assert all("model A" in site.client.get(page).text for page in ("/matches/1", f"/bots/{entry['bot_id']}"))
     site.client.post(f"/v1/tables/{table['id']}/resign", headers=ada)
     assert "recently" in site.problem(429, queue(site, ada, "one", "model B"))["detail"]
 
