@@ -16,10 +16,11 @@ from deadheat.league.causes import Cause
 from deadheat.league.errors import WrongState
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings import closing
-from deadheat.league.service.tables import programs, sitting, turns, viewing
+from deadheat.league.service.tables import places, programs, queueing, sitting, turns, viewing
 from deadheat.league.states import SeatKind, TableState
 from deadheat.league.tables import GameTable, TableSeat
 from tests.league import tabled
+from tests.league.people import GAME
 from tests.league.test_agents import AGENT, HIGH, LOW, answer, fetch, pair, refused, sit, watched
 from tests.league.world import World
 
@@ -274,8 +275,9 @@ def test_reporting_waits_for_no_answer_that_is_being_stored(world: World) -> Non
 
 
 LOCKS = {
+    "season": r"FROM season\b.* FOR NO KEY UPDATE|UPDATE season",
     "person": r"user_account.* FOR NO KEY UPDATE|UPDATE user_account",
-    "places": r"pg_advisory_xact_lock",
+    "places": rf"pg_advisory_xact_lock\({places.PLACES_LOCK}\)",
     "table": r"game_table.* FOR UPDATE|UPDATE game_table",
 }
 
@@ -305,7 +307,10 @@ def test_the_order_of_locks_is_the_same_everywhere(world: World) -> None:
     _, other = against_bot(world)
     assert locks(world, lambda session: sitting.join_table(session, ada, second, AGENT)) == ["person", "table"]
     assert locks(world, lambda session: turns.attend(session, first)) == ["places", "table"]
-    assert locks(world, lambda session: closing._end(session, ada)) == ["person", "places", "table"]
+    close = partial(closing.close_account, person=ada)
+    assert locks(world, close) == ["places", "season", "person", "table"]
+    queued = partial(queueing.queue, person=world.author(), game=GAME, agent=AGENT)
+    assert locks(world, queued) == ["places", "person", "table"]
     differs = {0: Reply("BID B 9", 7)}
     assert locks(world, lambda session: programs.exchange(session, job, 1, differs)) == ["places", "table"]
     assert world.row(GameTable, job.table_id).state is TableState.ABANDONED

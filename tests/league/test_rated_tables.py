@@ -2,6 +2,7 @@
 
 import hashlib
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from sqlmodel import select
@@ -11,6 +12,7 @@ from deadheat.engine.core import Fault, Reply
 from deadheat.league.causes import Cause
 from deadheat.league.jobs import Failure
 from deadheat.league.service.people.person import Person
+from deadheat.league.service.rulings import closing
 from deadheat.league.service.seasons import absence, participation
 from deadheat.league.service.tables import entering, programs, queueing, sitting, turns
 from deadheat.league.service.tables.sitting import Agent
@@ -18,6 +20,7 @@ from deadheat.league.states import MatchState, Players, SeatKind, TableState
 from deadheat.league.tables import Bot, GameTable, Match, TableSeat
 from tests.league import tabled
 from tests.league.test_agents import HIGH, LOW, answer, fetch
+from tests.league.test_clocks_of_tables import locks
 from tests.league.test_queueing import house_bot, state, waited
 from tests.league.world import World
 
@@ -159,3 +162,26 @@ class Shared:
 
     def nudge(self, *_given: object) -> None:
         pass
+
+
+@pytest.mark.databases
+def test_the_order_of_locks_is_the_same_for_rated_tables(world: World) -> None:
+    if world.db.engine.dialect.name != "postgresql":
+        return
+    season_id = season(world)
+    house_bot(world, "greedy")
+    ada, bob, eve = (world.author() for _ in range(3))
+    claim_sha256 = hashlib.sha256(entering.claim_of(ONE)).hexdigest()
+    enters = partial(entering.queue, person=ada, season_id=season_id, agent=ONE, claim_sha256=claim_sha256)
+    table_id = queue(world, bob, season_id)
+    assert locks(world, enters) == ["season", "person", "table"]
+    sit_in = partial(queueing.sit_in, table_id=queue(world, eve, season_id))
+    world.clock.turn(queueing.HOUSE_AFTER.total_seconds())
+    assert locks(world, sit_in) == ["places", "season", "table"]
+    for person in (ada, bob):
+        world.write(turns.resign, person, table_id, SeatKind.AGENT)
+    record = world.read(turns.record, table_id)
+    assert record is not None
+    over = {"attempt": 0, "result": record.result, "transcript_sha256": "0" * 64, "transcript": record}
+    assert locks(world, partial(turns.finish, table_id=table_id, **over)) == ["places", "table", "season"]
+    assert locks(world, partial(closing.close_account, person=eve)) == ["places", "season", "person", "table"]

@@ -5,8 +5,7 @@ there. The house's bots take the seats that are still open after `HOUSE_AFTER`, 
 row says when (`nudge_at`, which nothing else reads of an open table): an agent that made a table to meet other people's
 agents waits for them alone.
 
-Two who queue at the same time must meet, so queueing is done under the lock of the places. Its order with the others
-is: the person, the places, the table.
+Two who queue at the same time must meet, so queueing is done under the lock of the places.
 """
 
 from datetime import timedelta
@@ -63,8 +62,8 @@ def queue(session: Session, person: Person, game: str, agent: Agent) -> int:
     """
     if game not in GAMES:
         raise UnknownGame(game, tuple(sorted(GAMES)))
-    lock_user(session, person)
     lock_places(session)
+    lock_user(session, person)
     if (own := queued(session, person, game, agent.name)) is not None:
         return own
     for table_id in session.exec(TO_JOIN, params={"game": game, "person": person.id}).all():
