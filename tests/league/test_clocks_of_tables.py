@@ -16,7 +16,7 @@ from deadheat.league.causes import Cause
 from deadheat.league.errors import WrongState
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings import closing
-from deadheat.league.service.tables import programs, queueing, sitting, turns, viewing
+from deadheat.league.service.tables import places, programs, queueing, sitting, turns, viewing
 from deadheat.league.states import SeatKind, TableState
 from deadheat.league.tables import GameTable, TableSeat
 from tests.league import tabled
@@ -275,9 +275,9 @@ def test_reporting_waits_for_no_answer_that_is_being_stored(world: World) -> Non
 
 
 LOCKS = {
-    "season": r"FROM season .* FOR NO KEY UPDATE|UPDATE season ",
+    "season": r"FROM season\b.* FOR NO KEY UPDATE|UPDATE season",
     "person": r"user_account.* FOR NO KEY UPDATE|UPDATE user_account",
-    "places": r"pg_advisory_xact_lock",
+    "places": rf"pg_advisory_xact_lock\({places.PLACES_LOCK}\)",
     "table": r"game_table.* FOR UPDATE|UPDATE game_table",
 }
 
@@ -307,11 +307,10 @@ def test_the_order_of_locks_is_the_same_everywhere(world: World) -> None:
     _, other = against_bot(world)
     assert locks(world, lambda session: sitting.join_table(session, ada, second, AGENT)) == ["person", "table"]
     assert locks(world, lambda session: turns.attend(session, first)) == ["places", "table"]
-    assert locks(world, lambda session: queueing.queue(session, world.author(), GAME, AGENT))[:2] == [
-        "places",
-        "person",
-    ]
-    assert locks(world, lambda session: closing.close_account(session, ada)) == ["places", "season", "person", "table"]
+    close = partial(closing.close_account, person=ada)
+    assert locks(world, close) == ["places", "season", "person", "table"]
+    queued = partial(queueing.queue, person=world.author(), game=GAME, agent=AGENT)
+    assert locks(world, queued) == ["places", "person", "table"]
     differs = {0: Reply("BID B 9", 7)}
     assert locks(world, lambda session: programs.exchange(session, job, 1, differs)) == ["places", "table"]
     assert world.row(GameTable, job.table_id).state is TableState.ABANDONED

@@ -201,6 +201,8 @@ def open_seats(table: AtTable) -> list[TableSeat]:
 def begin_if_full(session: Session, table: AtTable) -> None:
     """Begin the match if no seat is open; with programs, it waits for a worker. The table is locked."""
     row, at = table.row, now(session)
+    if row.season_id is not None:
+        rated.give_up_absent(session, row, table.seats)
     if open_seats(table):
         return
     if row.season_id is not None:

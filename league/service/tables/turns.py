@@ -196,9 +196,7 @@ def deadline(session: Session, row: GameTable, seat: TableSeat) -> datetime | No
     until = min(seat.delivered_at or latest, latest) + timedelta(seconds=pace_seconds)
     if seat.kind is SeatKind.PERSON:
         return min(until, row.started_at + timedelta(seconds=settings.exhibition_seconds))
-    until += FOR_THE_NETWORK
-    over = row.started_at + timedelta(seconds=settings.exhibition_seconds)
-    return until if row.open_place is None else min(until, over)
+    return until + FOR_THE_NETWORK
 
 
 def is_late(session: Session, row: GameTable, seat: TableSeat, at: datetime) -> bool:
@@ -323,16 +321,17 @@ def resign(session: Session, person: Person, table_id: int, kind: SeatKind = Sea
     """Leave the match. Whatever a worker is doing, the person may sit down elsewhere at once. Raises NotFound.
 
     A person who leaves before a worker has taken the match has not played at all. A match that a worker has taken is
-    played to its end, for the record.
+    played to its end, for the record; so is every match of a season, which exists as soon as its table is full.
     """
     lock_places(session)
     table = at_table(session, table_id, locked=True)
     row, seat = table.row, own_seat(table, person, kind)
     others = [each for each in table.seats.values() if each.user_id and not each.resigned and each is not seat]
     if row.state is TableState.OPEN and others:  # they wait for somebody else
-        seat.user_id, seat.entrant_id, seat.name, seat.model = None, None, None, ""
+        rated.empty(seat)
         return
-    if row.state in (TableState.OPEN, TableState.QUEUED) and (row.started_at is None or not others):
+    ends = row.match_id is None and (row.started_at is None or not others)
+    if ends and row.state in (TableState.OPEN, TableState.QUEUED):
         cause = Cause.LEFT if row.started_at is None else Cause.RESIGNED
         if abandon(session, table_id, row.state, cause):
             return
@@ -419,7 +418,8 @@ ASKED = exists().where(col(TableSeat.table_id) == GameTable.id, col(TableSeat.re
 ASKED = ASKED.where(col(TableSeat.reply).is_(None), ~col(TableSeat.resigned))
 READY, BEGAN = (extract("epoch", col(at)) for at in (TableSeat.ready_at, GameTable.started_at))
 ASKED_LONG_AGO = ASKED.where(READY + func.coalesce(GameTable.pace_seconds, bindparam("pace")) < LATE)
-OVER = col(GameTable.open_place).is_not(None) & (BEGAN + bindparam("longest") < LATE)
+OVER = col(GameTable.open_place).is_not(None) & col(GameTable.pace_seconds).is_(None)
+OVER &= BEGAN + bindparam("longest") < LATE
 UNSEEN = col(GameTable.watched_at).is_(None) | (col(GameTable.watched_at) < AT)
 WATCHED = (  # no table that may have news is left out; most of the others are
     select(GameTable)
