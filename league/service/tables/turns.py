@@ -25,6 +25,7 @@ from deadheat.league.causes import Cause
 from deadheat.league.database import now, settings_of
 from deadheat.league.errors import IllegalMove, NotFound, WrongState
 from deadheat.league.jobs import ProgramRef
+from deadheat.league.service.ground.life import NO_WORKER_UNTIL
 from deadheat.league.service.ground.steps import move, set_values
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.tables import rated
@@ -36,9 +37,6 @@ log = logging.getLogger(__name__)
 
 REMOTE = (SeatKind.PERSON, SeatKind.AGENT)
 """The kinds of seats that answer over HTTP."""
-
-NO_WORKER_UNTIL = datetime.fromisoformat("9000-01-01T00:00:00+00:00")
-"""The lease of a running table without programs, which no worker holds and no sweep takes back."""
 
 WATCH_SECONDS = 2.0
 """How often each process of the site reports that it is there."""
