@@ -138,10 +138,11 @@ def look_up(session: Session, secret: str, kind: TokenKind) -> Access:
     """Find the owner of a secret. Raises BadToken: it is unknown, of another kind, revoked or expired, or its owner's
     account is closed, which holders of a once valid secret may learn.
     """
+    if not secret.startswith(PREFIX[kind]):
+        raise BadToken(f"this one does not begin with {PREFIX[kind]}")
     row = session.exec(OWNED, params={"sha256": digest(secret), "kind": kind}).first()
     if row is None:
-        is_ours = secret.startswith(PREFIX[kind])
-        raise BadToken("this one is unknown" if is_ours else f"this one does not begin with {PREFIX[kind]}")
+        raise BadToken("this one is unknown")
     token, user = row
     at = now(session)
     if user.closed_at is not None:  # this includes a token issued while the account was being closed
@@ -179,8 +180,8 @@ def browsers(session: Session, user_id: int) -> list[Token]:
 
 
 def revoke(session: Session, user_id: int, token_id: int) -> None:
-    """End a token, with the keys that it made, or a session now; revoking it again changes nothing. Raises NotFound: the
-    user has no such token.
+    """End a token, with the keys that it made, or a session now; revoking it again changes nothing. Raises NotFound:
+    the user has no such token.
     """
     token = session.get(Token, token_id)
     if token is None or token.user_id != user_id:

@@ -332,7 +332,7 @@ def resign(session: Session, person: Person, table_id: int, kind: SeatKind = Sea
     row, seat = table.row, own_seat(table, person, kind)
     others = [each for each in table.seats.values() if each.user_id and not each.resigned and each is not seat]
     if row.state is TableState.OPEN and others:  # they wait for somebody else
-        seat.user_id, seat.entrant_id, seat.name, seat.model = None, None, None, ""
+        vacate(seat)
         return
     if row.state in (TableState.OPEN, TableState.QUEUED) and (row.started_at is None or not others):
         cause = Cause.LEFT if row.started_at is None else Cause.RESIGNED
@@ -347,6 +347,11 @@ def resign(session: Session, person: Person, table_id: int, kind: SeatKind = Sea
         go_on(session, table)
     session.flush()
     let_next_in(session)
+
+
+def vacate(seat: TableSeat) -> None:
+    """Take the agent from a seat of an open table."""
+    seat.user_id, seat.entrant_id, seat.name, seat.model = None, None, None, ""
 
 
 def report(session: Session) -> None:
