@@ -18,7 +18,7 @@ from deadheat.engine.games.folder import folders
 from deadheat.league.database import settings_of
 from deadheat.league.service.series.hosts import NO_HOST, judging_slots, slots_judging, told_of
 from deadheat.league.service.series.pace import ENOUGH, ESTIMATE, Machines, Pace, Played, measured
-from deadheat.league.states import IN_PLAY, UNFINISHED, JobState, Purpose
+from deadheat.league.states import IN_PLAY, UNFINISHED, JobState, Players, Purpose
 from deadheat.league.tables import Match, Season, Series, UtcDateTime
 
 OPEN_SERIES = 16
@@ -121,7 +121,9 @@ PLAYED = _latest(MEASURED, col(Series.queued_at), _MATCHES).where(
     col(Series.finished_at) > bindparam("since", type_=UtcDateTime),
     col(Series.attempt) == 1,  # others began with fewer matches, or took part of their time elsewhere
 )
-SEASONS = select(func.count()).select_from(Season).where(col(Season.state).in_(IN_PLAY))
+SEASONS = (
+    select(func.count()).select_from(Season).where(col(Season.state).in_(IN_PLAY), Season.players == Players.PROGRAMS)
+)
 
 
 @cache

@@ -300,6 +300,8 @@ def waiting(session: Session, season_id: int, bot_id: int, version: int | None =
     """Describe a bot's wait for its next result. Raises NotFound: it is not in that season, or has no such version."""
     entry = entry_info(session, season_id, bot_id)
     season = session.get_one(Season, season_id)
+    if season.players is Players.AGENTS:
+        return Waiting(0, 0, 0, None, over=False, sentence=_("It plays when it asks for a match."))
     statement = OWN
     if version is not None:
         known = select(BotVersion.id).where(BotVersion.bot_id == bot_id, BotVersion.number == version)
@@ -346,6 +348,7 @@ LEFT = (
         func.count(col(Match.id)).label("matches"),
     )
     .join_from(Series, Match, col(Match.series_id) == Series.id)
+    .join(Season, (col(Season.id) == Series.season_id) & (col(Season.players) == Players.PROGRAMS))
     .where(col(Series.state).in_(UNFINISHED), col(Match.state) == MatchState.SCHEDULED, PLANNED)
     .where(or_(col(Series.state) == JobState.RUNNING, col(Series.season_id).not_in(HOLDING_SEASONS)))
     .group_by(col(Series.id))

@@ -224,9 +224,10 @@ class RunningSeries:
     live_match_id: int | None = None
 
 
-def running_series(session: Session, limit: int) -> list[RunningSeries]:
-    """List running series, the latest first."""
-    running = session.exec(RUNNING.limit(limit)).all()
+def running_series(session: Session, limit: int, season_id: int | None = None) -> list[RunningSeries]:
+    """List running series, of one season or (None) of all, the latest first."""
+    which = RUNNING if season_id is None else RUNNING.where(Series.season_id == season_id)
+    running = session.exec(which.limit(limit)).all()
     if not running:
         return []
     of_these = col(Match.series_id).in_([series.id for series, _ in running])
