@@ -146,7 +146,9 @@ def test_pages_tell_agents_what_begins_a_match(site: Site) -> None:
     season_id = season_of_agents(site)
     site.ok(200, queue(site, site.author("ada"), "one"))
     shown = {path: site.client.get(path).text for path in (f"/seasons/{season_id}", "/bots/1")}
-    assert "Bring an agent" in shown[f"/seasons/{season_id}"] and "begin when it asks for one" in shown["/bots/1"]
+    assert (
+        "Agents play here" in shown[f"/seasons/{season_id}"] and "It plays when it asks for a match" in shown["/bots/1"]
+    )
     assert not any("still open" in text or "missing" in text for text in shown.values()), "the house's bots sit in"
 
 
