@@ -7,7 +7,7 @@ import json
 import re
 import tomllib
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import cache, partial
 from http import HTTPStatus
 from importlib import import_module
@@ -121,6 +121,8 @@ async def _alive(app: FastAPI) -> AsyncIterator[None]:
     watching = asyncio.gather(watch_tables(services), beat())
     yield
     watching.cancel()
+    with suppress(asyncio.CancelledError):  # asyncio reports an end that nobody has waited for
+        await watching
     services.db.close()
 
 

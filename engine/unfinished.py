@@ -11,7 +11,7 @@ with the holder of the replies.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from deadheat.engine.chance import Chance
 from deadheat.engine.core import Event, Fault, Game, Message, Reply, Result, Seat, Step
@@ -23,10 +23,13 @@ Replies = Sequence[Mapping[Seat, Reply]]
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """A match so far. Its last exchange has no replies yet, unless the match is over and has a `result`."""
+    """A match so far. Its last exchange has no replies yet, unless the match is over and has a `result`. `about` has
+    labels, as in a `Transcript`.
+    """
 
     exchanges: tuple[Exchange, ...]
     result: Result | None = None
+    about: Mapping[str, object] = field(default_factory=dict)
 
     def events(self) -> Iterator[Event]:
         """Yield the events so far, in order."""

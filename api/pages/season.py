@@ -36,12 +36,14 @@ from deadheat.league.service.seasons.participation import absent_bots
 from deadheat.league.service.seasons.seasons import season_info, season_progress, season_waiting
 from deadheat.league.service.views.contests import coming, contest, of_season
 from deadheat.league.service.views.matches import matches
+from deadheat.league.service.views.overview import running_series
 from deadheat.league.states import (
     EVALUATIONS,
     SEASON_STEPS,
     Absence,
     ContestState,
     MatchState,
+    Players,
     SeasonState,
     dated_steps,
 )
@@ -169,6 +171,7 @@ def season(shared: Shared, season_id: Id, chosen: Annotated[Chosen, Query()]) ->
             "languages": sorted(info.languages or LANGUAGES),
             "absent": {kind: bots for kind, bots in unseen.items() if bots},
             "worth": worth_watching(shared, session, season_id),
+            "running": running_series(session, RECENT_MATCHES, season_id) if info.players is Players.AGENTS else [],
             "matches": matches(session, season_id=season_id, state=MatchState.DONE, limit=RECENT_MATCHES),
         }
     values |= {"season": info, "board": board, "rows": rows, "totals": totals, "chosen": chosen, "draws": draws}

@@ -1,9 +1,9 @@
 """The interface of the site from which one of our games comes, so that agents written for it play here, too.
 
 It is a door to the same tables as `/v1/tables`, and no part of the API's document: its words are another site's. A
-match is a table, a sequence our turn's number, an agent a key (`league.service.people.access.AGENT_KEY`) of somebody's
-account, whose owner sees and revokes it there. The view is the line that a program would be asked with, where that is
-JSON; `lines` is always what it would have read since its last answer.
+match is a table, a sequence our turn's number, an agent a key (`league.states.TokenKind.AGENT`) of somebody's account,
+which opens nothing else, and whose owner sees and revokes it there. The view is the line that a program would be asked
+with, where that is JSON; `lines` is always what it would have read since its last answer.
 """
 
 import json
@@ -26,7 +26,7 @@ from deadheat.engine.games.folder import folders, protocol_of
 from deadheat.league import errors
 from deadheat.league.database import settings_of
 from deadheat.league.records.tables import TableTurn
-from deadheat.league.service.people.access import AGENT_KEY, issue_agent_key
+from deadheat.league.service.people.access import issue_agent_key
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.tables import queueing, turns, viewing
 from deadheat.league.service.tables.sitting import Agent
@@ -34,7 +34,7 @@ from deadheat.league.states import NOT_OVER, SeatKind, TableState, TokenKind
 
 Told = dict[str, Any]
 
-NO_KEY = "Register with the token of an account, as Authorization: Bearer dh_...; here, nobody plays without one."
+NO_KEY = "the request has none: register with the token of an account, as Authorization: Bearer TOKEN"
 
 
 router = APIRouter(prefix="/api")
@@ -50,11 +50,8 @@ class Player:
 
 def player_of(shared: Services, key: str) -> Player:
     """Return the agent with this key. Raises BadToken."""
-    if not key.startswith(AGENT_KEY):
-        raise errors.BadToken("this one is no agent's key")
-    known = look_up(shared, key, TokenKind.TOKEN)
-    name, _, model = known.label.partition(" (")
-    return Player(known.person, Agent(name, model.removesuffix(")")))
+    known = look_up(shared, key, TokenKind.AGENT)
+    return Player(known.person, Agent(known.label, known.model))
 
 
 def player(request: Request, shared: Shared, sent: Annotated[Any, Depends(credentials)]) -> Player:
@@ -78,7 +75,7 @@ class Lenient(Input):
 class Registration(Lenient):
     """A new agent."""
 
-    name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 _-]*$", max_length=64)]
+    name: Annotated[Label, StringConstraints(pattern=r"^[A-Za-z0-9 _-]*$")]
     model: Label | Literal[""] = ""
 
 
@@ -100,7 +97,7 @@ def register(request: Request, shared: Shared, sent: Annotated[Any, Depends(cred
     """Make a key for an agent of the account whose token is sent."""
     if sent is None:
         raise errors.BadToken(NO_KEY)
-    issued = shared.change(issue_agent_key, asker(request, shared, sent), body.name, body.model)
+    issued = shared.change(issue_agent_key, asker(request, shared, sent), body.name, body.model, sent.credentials)
     about = {"id": str(issued.id), "name": body.name, "model": body.model, "apiKey": issued.secret}
     return about | {"claim_url": f"{shared.settings.site_url.rstrip('/')}/account", "verification_code": None}
 

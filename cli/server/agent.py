@@ -161,6 +161,9 @@ def agent(
         player.enter(season) if season else player.sit(game, ["me", *bot]) if bot else player.queue(game)
     )
     note(f"{client.server}/play/{table_id} shows the match when it is over.", f"table {table_id}:")
+    for waits in (one for one in client.open_tables() if one.id == table_id):
+        free = f"{sum(not player.name for player in waits.players)} of {len(waits.players)} seats"
+        note(f"{free} open since {waits.created_at.astimezone():%H:%M}; the match begins when all are taken.", "waits:")
     program = AtHome(command)
     try:
         end = player.play(table_id, program)

@@ -73,6 +73,8 @@ class AsyncClient:
     mark_read = _awaited(Client.mark_read)
     open_tables = _awaited(Client.open_tables)
     make_table = _awaited(Client.make_table)
+    queue = _awaited(Client.queue)
+    queue_for_season = _awaited(Client.queue_for_season)
     join_table = _awaited(Client.join_table)
     next_turn = _awaited(Client.next_turn)
     answer_turn = _awaited(Client.answer_turn)

@@ -86,11 +86,13 @@ class Moment:
 
 def moments(match: Transcript | Unfinished) -> Iterator[Moment]:
     """Yield every event. An event follows from the answers of the exchange *before* the one that carries it; these come
-    with the first event that they led to.
+    with the first event that they led to, without agents', whose times are not measured (`about["turns"]`).
     """
     before: Exchange | None = None
+    turns = match.about.get("turns")
+    untimed = turns if isinstance(turns, dict) else {}
     for number, exchange in enumerate(match.exchanges):
-        answers = () if before is None else tuple(_answers(before))
+        answers = () if before is None else tuple(a for a in _answers(before) if str(a.seat) not in untimed)
         for event in exchange.events:
             theirs = event.get("seat")
             here = tuple(a for a in answers if theirs is None or a.seat == theirs)

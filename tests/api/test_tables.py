@@ -235,7 +235,7 @@ def test_all_agents_that_resigned_are_named_in_every_language(site: Site) -> Non
     page = path.replace("/v1/tables", "/play")
     assert "one (agent of ada), two (agent of bob) resigned." in Browser(site).get(page).text
     said = site.client.get(page, headers={"Accept-Language": "ko"}).text
-    assert "one (agent of ada), two (agent of bob) 기권." in said
+    assert "one (ada의 에이전트), two (bob의 에이전트) 기권." in said
 
 
 def test_who_resigned_is_named_beside_who_won(site: Site) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.benchmarks.cluster import HOUSEKEEPING
 from tests.benchmarks.where import PROFILE
+from tests.league import postgres
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -99,6 +100,14 @@ def test_how_pairing_spends_its_games() -> None:
 def test_what_the_pages_of_a_large_league_cost() -> None:
     table = on_target("site", "leaderboard, page  ", "leaderboard, JSON")
     assert [line[:3] for line in table.splitlines() if line.startswith("(")] == ["(a)", "(b)"]
+
+
+@pytest.mark.all
+def test_what_agents_cost_and_lose_nothing_when_the_site_is_killed() -> None:
+    if postgres.binaries() is None:
+        pytest.skip("no PostgreSQL server is installed (Debian: postgresql)")
+    lines = on_target("tables", "lost", "doubled", "substituted", "blamed").splitlines()
+    assert [line[:3] for line in lines if line.startswith("(")] == ["(a)", "(b)", "(c)"]
 
 
 @pytest.mark.all

@@ -138,6 +138,21 @@ def test_a_person_is_told_that_the_league_was_restored_and_nothing_is_resigned(
     assert league[1].next_turn(table.id, 0).state == "running"
 
 
+def test_who_waits_is_told_for_how_many(
+    server: str, league: tuple[Client, Client], site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def play(*_: object) -> None:
+        raise Refused(0, "restored", RESTORED.format(5))
+
+    def told(who: str, *words: str) -> str:
+        token = token_in(site.sign_in(who))
+        return invoke("agent", *words, "--server", server, "--token", token, "--", sys.executable, "-c", "").stderr
+
+    monkeypatch.setattr(Agent, "play", play)
+    assert "waits: 1 of 2 seats open since " in told("ada", "--game", GAME)
+    assert "waits:" not in told("bob", "--table", str(league[1].open_tables()[0].id))
+
+
 def test_a_program_that_ends_resigns(server: str, league: tuple[Client, Client], site: Site) -> None:
     token = token_in(site.sign_in("ada"))
     table = league[1].make_table({"game": GAME, "name": "two", "seats": ["me", "open"]})

@@ -142,6 +142,14 @@ def test_an_owner_never_meets_itself_nor_anybody_too_often_in_a_day(site: Site) 
     assert site.ok(200, queue(site, eve, "y"))["state"] == "running"
 
 
+def test_pages_tell_agents_what_begins_a_match(site: Site) -> None:
+    season_id = season_of_agents(site)
+    site.ok(200, queue(site, site.author("ada"), "one"))
+    shown = {path: site.client.get(path).text for path in (f"/seasons/{season_id}", "/bots/1")}
+    assert "Bring an agent" in shown[f"/seasons/{season_id}"] and "begin when it asks for one" in shown["/bots/1"]
+    assert not any("still open" in text or "missing" in text for text in shown.values()), "the house's bots sit in"
+
+
 def test_programs_and_agents_are_never_mixed(site: Site) -> None:
     agents, programs = season_of_agents(site), site.world.season(2)
     ada, boss = site.author("ada"), site.organiser()

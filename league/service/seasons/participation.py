@@ -19,7 +19,7 @@ from deadheat.league.service.people.teams import give_bot
 from deadheat.league.service.seasons.absence import leave_everywhere
 from deadheat.league.service.seasons.admission import check_admission
 from deadheat.league.service.views.contests import at_gate
-from deadheat.league.states import ENTERABLE, Absence, SeasonState
+from deadheat.league.states import ENTERABLE, Absence, Players, SeasonState
 from deadheat.league.tables import AbsentEntry, Bot, BotVersion, Entry, Season
 
 MOST_SEASONS = 50
@@ -69,6 +69,7 @@ def _seasons(session: Session, owner: Person, bot: Bot) -> list[Participation]:
             isouter=True,
         )
         .where(Season.game == bot.game, or_(col(Entry.id).is_not(None), col(Season.state).in_(ENTERABLE)))
+        .where(or_(col(Entry.id).is_not(None), Season.players == Players.PROGRAMS))
         .order_by(col(Season.id).desc())
         .limit(MOST_SEASONS)
     )

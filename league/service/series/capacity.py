@@ -18,7 +18,7 @@ from deadheat.engine.games.folder import folders
 from deadheat.league.database import settings_of
 from deadheat.league.service.series.hosts import NO_HOST, judging_slots, slots_judging, told_of
 from deadheat.league.service.series.pace import ENOUGH, ESTIMATE, Machines, Pace, Played, measured
-from deadheat.league.states import IN_PLAY, UNFINISHED, JobState, Purpose
+from deadheat.league.states import IN_PLAY, UNFINISHED, JobState, Players, Purpose
 from deadheat.league.tables import Match, Season, Series, UtcDateTime
 
 OPEN_SERIES = 16
@@ -84,11 +84,12 @@ def ladder_bound(session: Session, season_id: int) -> int:
 
 def machines_for(session: Session, season: Season) -> Machines:
     """Return the slots that judge, at least one, with the pace of the season's game: measured in this season, or else
-    in the newest of the others in which enough was played, or else estimated.
+    in the newest other one of programs in which enough was played, or else estimated.
     """
     slots, folder = max(1, judging_slots(session)), folders().get(season.game)
     estimate = Pace(*folder.pace) if folder and folder.pace else ESTIMATE
-    of_game = select(Season.id).where(Season.game == season.game).order_by(col(Season.id) != (season.id or 0))
+    of_game = select(Season.id).where(Season.game == season.game, Season.players == Players.PROGRAMS)
+    of_game = of_game.order_by(col(Season.id) != (season.id or 0))
     season_ids = session.exec(of_game.order_by(col(Season.id).desc()).limit(1 + EARLIER_SEASONS))
     paces = (pace(session, season_id, slots, estimate=estimate) for season_id in season_ids)
     return Machines(slots, next((of_season for of_season in paces if of_season.series), estimate))
@@ -121,7 +122,9 @@ PLAYED = _latest(MEASURED, col(Series.queued_at), _MATCHES).where(
     col(Series.finished_at) > bindparam("since", type_=UtcDateTime),
     col(Series.attempt) == 1,  # others began with fewer matches, or took part of their time elsewhere
 )
-SEASONS = select(func.count()).select_from(Season).where(col(Season.state).in_(IN_PLAY))
+SEASONS = (
+    select(func.count()).select_from(Season).where(col(Season.state).in_(IN_PLAY), Season.players == Players.PROGRAMS)
+)
 
 
 @cache

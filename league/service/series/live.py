@@ -28,7 +28,7 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.deals import withheld
 from deadheat.league.service.series.privacy import must_see
 from deadheat.league.states import Asked, JobState, MatchState
-from deadheat.league.tables import LiveMatch, Match, Participant, Season, Series
+from deadheat.league.tables import Bot, LiveMatch, Match, Participant, Season, Series
 
 MOST_SHOWN_BYTES = 512 * 1024
 """The most bytes of a match's replies; a longer match is shown up to that point. A long match of six takes 100 kB."""
@@ -115,9 +115,18 @@ def watch(session: Session, match_id: int, viewer: Person | None = None) -> Watc
         played = unfinished(rules(game, variant), seats, seed, read_replies(live.replies)).seen_by(None)
     except (BadTranscript, KeyError, ValueError):  # its worker plays another version of the rules
         played = None
+    if played is not None and (agents := session.exec(AGENTS, params={"match_id": match_id}).all()):
+        played = replace(played, about={"turns": dict.fromkeys(map(str, agents))})
     version = f"{states}-{live.attempt}-{0 if played is None else len(played.exchanges)}"
     over = "" if played is None or played.result is None else "-over"
     return replace(watched, voids=row.attempt - 1, at=live.at, match=played, version=version + over)
+
+
+AGENTS = (
+    select(Participant.seat)
+    .join(Bot, col(Bot.id) == Participant.bot_id)
+    .where(Participant.match_id == bindparam("match_id"), col(Bot.is_agent))
+)
 
 
 def live_matches(session: Session, series_ids: list[int]) -> dict[int, int]:

@@ -106,8 +106,9 @@ def without_players(session: Session) -> list[int]:
 
 
 def sit_in(session: Session, table_id: int) -> bool:
-    """Let the house's bots take the open seats of a table; it then waits for a worker. Return False if it waits on:
-    there is no house bot of the game, no place is free, or one of the agents' owners has enough tables with bots.
+    """Let the house's bots take the open seats of a table; it then waits for a worker. An agent whose owner has enough
+    tables with bots loses its seat to them, so that others need not wait for that. Return False if the table waits on:
+    there is no house bot of the game, no place is free, or no agent's owner may have another table with bots.
     """
     is_room = agents_may_begin(session, lock_places(session)) > 0
     season_id = session.get_one(GameTable, table_id).season_id
@@ -118,34 +119,37 @@ def sit_in(session: Session, table_id: int) -> bool:
         return False
     if season is not None:
         rated.give_up_absent(session, row, table.seats)
-    if len(free := open_seats(table)) == row.seats:
+    if len(open_seats(table)) == row.seats:
         abandon(session, table_id, TableState.OPEN, Cause.LEFT)
         return False
+    busy = _may_not_meet_bots(session, table)
+    free = [seat for seat in table.seats.values() if seat.user_id is None or seat.user_id in busy]
     newest = dict(session.connection().execute(HOUSE_VERSIONS, {"game": row.game}).all())
     if season is not None:
         newest = rated.guests(session, season, newest)
         is_room = is_room and len(newest) >= len(free)  # no version plays itself in a season
-    if not newest or not is_room or not _may_meet_bots(session, table):
+    if not newest or not is_room or len(free) == row.seats:
         row.nudge_at = at + AGAIN_AFTER
         return False
     drawn: list[int] = []
     for seat in free:
         drawn = drawn or [*newest.values()]  # a bot sits there twice only if there are fewer bots than seats
         chosen = int.from_bytes(surroundings(session).entropy(8)) % len(drawn)
+        rated.empty(seat)
         seat.kind, seat.version_id = SeatKind.PROGRAM, drawn.pop(chosen)
     session.flush()
     begin_if_full(session, table)
     return True
 
 
-def _may_meet_bots(session: Session, table: AtTable) -> bool:
-    owners = [seat.user_id for seat in table.seats.values() if seat.user_id is not None]
-    try:
-        for owner in session.exec(select(User).where(col(User.id).in_(owners))).all():
+def _may_not_meet_bots(session: Session, table: AtTable) -> set[int]:
+    owners, busy = [seat.user_id for seat in table.seats.values() if seat.user_id is not None], set[int]()
+    for owner in session.exec(select(User).where(col(User.id).in_(owners))).all():
+        try:
             must_have_room_with_bots(session, Person.of(owner))
-    except (TooMany, OverQuota):
-        return False
-    return True
+        except (TooMany, OverQuota):
+            busy.add(owner.id)
+    return busy
 
 
 OPEN_HERE = (

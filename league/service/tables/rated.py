@@ -14,7 +14,6 @@ A network's delays cannot be attributed, so no figure of response times or deadl
 """
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import bindparam
@@ -30,6 +29,7 @@ from deadheat.league.jobs import AttemptRecord, MatchJob, ProgramRef, SeriesJob
 from deadheat.league.outcomes import outcome
 from deadheat.league.service.bots.bots import active
 from deadheat.league.service.ground.audit import SYSTEM, record
+from deadheat.league.service.ground.life import NO_WORKER_UNTIL
 from deadheat.league.service.ground.steps import move, touch_log
 from deadheat.league.service.series import live
 from deadheat.league.service.series.dropping import drop as drop_series
@@ -50,9 +50,6 @@ from deadheat.league.tables import (
     User,
 )
 from deadheat.league.verification.agreement import player
-
-NEVER = datetime.fromisoformat("9000-01-01T00:00:00+00:00")
-"""The lease of a series that no worker holds."""
 
 ATTEMPT = 1
 """The only attempt at such a series: what is played again at a table is played with the same dice."""
@@ -76,7 +73,7 @@ def plan(session: Session, row: GameTable, seats: Mapping[Seat, TableSeat]) -> N
         for name, value in who[version_id].items():
             setattr(seats[seat], name, value)
     row.match_id, row.seed, row.commitment = match.id, match.seed, match.commitment
-    held = {"attempt": ATTEMPT, "lease_until": NEVER, "started_at": at}
+    held = {"attempt": ATTEMPT, "lease_until": NO_WORKER_UNTIL, "started_at": at}
     assert move(session, Series, series_id, JobState.QUEUED, JobState.RUNNING, **held)
 
 

@@ -25,6 +25,7 @@ from deadheat.league.causes import Cause
 from deadheat.league.database import now, settings_of
 from deadheat.league.errors import IllegalMove, NotFound, WrongState
 from deadheat.league.jobs import ProgramRef
+from deadheat.league.service.ground.life import NO_WORKER_UNTIL
 from deadheat.league.service.ground.steps import move, set_values
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.tables import rated
@@ -36,9 +37,6 @@ log = logging.getLogger(__name__)
 
 REMOTE = (SeatKind.PERSON, SeatKind.AGENT)
 """The kinds of seats that answer over HTTP."""
-
-NO_WORKER_UNTIL = datetime.fromisoformat("9000-01-01T00:00:00+00:00")
-"""The lease of a running table without programs, which no worker holds and no sweep takes back."""
 
 WATCH_SECONDS = 2.0
 """How often each process of the site reports that it is there."""
@@ -115,8 +113,7 @@ def own_seat(table: AtTable, person: Person, kind: SeatKind = SeatKind.PERSON) -
     for seat in table.seats.values():
         if seat.user_id == person.id and seat.kind is kind:
             return seat
-    sentence = _("You have no seat at table %(n)s.", n=table.row.id)
-    raise NotFound("table", table.row.id, sentence)
+    raise NotFound("table", table.row.id, _("You have no seat at table %(n)s.", n=table.row.id))
 
 
 def go_on(session: Session, table: AtTable, moved: bool = False) -> Unfinished:
@@ -209,8 +206,7 @@ def deadline(session: Session, row: GameTable, seat: TableSeat) -> datetime | No
 
 def is_late(session: Session, row: GameTable, seat: TableSeat, at: datetime) -> bool:
     """Say whether the seat's time was over at that instant."""
-    until = deadline(session, row, seat)
-    return until is not None and until < at
+    return (until := deadline(session, row, seat)) is not None and until < at
 
 
 def allow_for_absence(table: AtTable, at: datetime) -> None:
@@ -475,8 +471,7 @@ ALL_SEATS = (
 
 
 def _end_turns(session: Session, table: AtTable, late: list[TableSeat]) -> None:
-    match = so_far(table)
-    if match is not None:
+    if (match := so_far(table)) is not None:
         for seat in late:
             until = deadline(session, table.row, seat)
             absent = seat.delivered_at is None or (until is not None and until < seat.delivered_at)

@@ -12,6 +12,7 @@ from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
 from deadheat.engine.core import Fault, Seat
+from deadheat.engine.language import _
 from deadheat.engine.unfinished import Unfinished
 from deadheat.league.database import now
 from deadheat.league.errors import NotFound
@@ -20,7 +21,7 @@ from deadheat.league.records.tables import TableTurn
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.tables.advising import MOST_TRIES
 from deadheat.league.service.tables.places import NEW, places_left
-from deadheat.league.service.tables.turns import AtTable, at_table, deadline, known_as, own_seat, site_is_there, so_far
+from deadheat.league.service.tables.turns import AtTable, at_table, deadline, own_seat, site_is_there, so_far
 from deadheat.league.states import NOT_OVER, SeatKind, TableState
 from deadheat.league.tables import Bot, BotVersion, GameTable, TableSeat, User
 
@@ -45,7 +46,8 @@ class Player:
     @property
     def known_as(self) -> str:
         """The name on pages."""
-        return known_as(self.name, self.author) if self.kind is SeatKind.AGENT and self.name else self.name
+        its = {"name": self.name, "author": self.author}
+        return _("%(name)s (agent of %(author)s)", **its) if self.kind is SeatKind.AGENT and self.name else self.name
 
 
 @dataclass(frozen=True, slots=True)

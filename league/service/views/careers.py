@@ -22,7 +22,7 @@ from deadheat.league.service.ground.counting import HAS_RESULTS, SEASONS_AT_A_TI
 from deadheat.league.service.people.users import user_named
 from deadheat.league.service.series.deals import FOR_WITHHOLDING, withheld
 from deadheat.league.service.series.privacy import PLANNED
-from deadheat.league.states import ON_LADDER, SeasonState, VersionState
+from deadheat.league.states import ON_LADDER, Players, SeasonState, VersionState
 from deadheat.league.tables import Bot, BotVersion, Entry, Match, Participant, Season, Team, TeamMember, User
 
 RECENT_MATCHES = 5000
@@ -95,12 +95,14 @@ def parts_of(session: Session, bot_ids: Sequence[int]) -> dict[int, list[Part]]:
     """Return the seasons of each of these bots, the newest first."""
     parts: dict[int, list[Part]] = {bot_id: [] for bot_id in bot_ids}
     for row in session.connection().execute(PARTS, {"bots": list(bot_ids)}):
-        values = (*row[1:-1], row.unrated_games > 0 and row.state in ON_LADDER)
+        asked = row.unrated_games > 0 and row.players is Players.PROGRAMS
+        values = (*row[1:-2], asked and row.state in ON_LADDER)
         parts[row.bot_id].append(Part(*values))
     return parts
 
 
-_SEASON, _ENTRY = (Season.id, Season.name, Season.state), (Entry.division, BotVersion.number, Season.unrated_games)
+_SEASON = (Season.id, Season.name, Season.state)
+_ENTRY = (Entry.division, BotVersion.number, Season.unrated_games, Season.players)
 PARTS: Any = (
     sqlalchemy.select(col(Entry.bot_id), *map(col, _SEASON), HAS_RESULTS, *map(col, _ENTRY))
     .join_from(Entry, Season, col(Season.id) == Entry.season_id)

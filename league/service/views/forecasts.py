@@ -53,6 +53,7 @@ from deadheat.league.states import (
     FinalsFormat,
     JobState,
     MatchState,
+    Players,
     Purpose,
     SeasonState,
     dated_steps,
@@ -299,6 +300,8 @@ def waiting(session: Session, season_id: int, bot_id: int, version: int | None =
     """Describe a bot's wait for its next result. Raises NotFound: it is not in that season, or has no such version."""
     entry = entry_info(session, season_id, bot_id)
     season = session.get_one(Season, season_id)
+    if season.players is Players.AGENTS:
+        return Waiting(0, 0, 0, None, over=False, sentence=_("It plays when it asks for a match."))
     statement = OWN
     if version is not None:
         known = select(BotVersion.id).where(BotVersion.bot_id == bot_id, BotVersion.number == version)
@@ -345,6 +348,7 @@ LEFT = (
         func.count(col(Match.id)).label("matches"),
     )
     .join_from(Series, Match, col(Match.series_id) == Series.id)
+    .join(Season, (col(Season.id) == Series.season_id) & (col(Season.players) == Players.PROGRAMS))
     .where(col(Series.state).in_(UNFINISHED), col(Match.state) == MatchState.SCHEDULED, PLANNED)
     .where(or_(col(Series.state) == JobState.RUNNING, col(Series.season_id).not_in(HOLDING_SEASONS)))
     .group_by(col(Series.id))
@@ -423,6 +427,8 @@ def _undrawn(session: Session, season: Season, entry: EntryInfo, before: int) ->
     """Describe a bot that takes part and has no match waiting."""
     if season.state.holds:
         return gettext(season.state.holds)
+    if season.players is Players.AGENTS:
+        return _("It has no match at present; its matches begin when it asks for one.")
     if season.state in ON_LADDER and not season.ladder:
         return _("It has no matches at present: only evaluations and finals are played in this season.")
     here = select(func.count()).select_from(Entry).where(taking_part(season.id), Entry.division == entry.division)

@@ -209,7 +209,7 @@ class NewVersion:
 
 @dataclass(frozen=True, slots=True)
 class RunningSeries:
-    """A series that a worker plays now. `bots`: ids and names, in the first match's seats, as AUTHOR/NAME if two have
+    """A series that is being played. `bots`: ids and names, in the first match's seats, as AUTHOR/NAME if two have
     the same name; `live_match_id`: the one that can be watched at this moment, if any.
     """
 
@@ -224,9 +224,10 @@ class RunningSeries:
     live_match_id: int | None = None
 
 
-def running_series(session: Session, limit: int) -> list[RunningSeries]:
-    """List running series, the latest first."""
-    running = session.exec(RUNNING.limit(limit)).all()
+def running_series(session: Session, limit: int, season_id: int | None = None) -> list[RunningSeries]:
+    """List running series, of one season or (None) of all, the latest first."""
+    which = RUNNING if season_id is None else RUNNING.where(Series.season_id == season_id)
+    running = session.exec(which.limit(limit)).all()
     if not running:
         return []
     of_these = col(Match.series_id).in_([series.id for series, _ in running])

@@ -1,0 +1,123 @@
+"""What agents at tables cost, and what they lose when the site is killed.
+
+    ./scripts/bench tables [--short] [--minutes N]
+
+(a) The share of a processor that an idle site uses: without tables, and with 1,000 matches whose agents think.
+(b) CPU time of the API for a turn, the question and its answer, at the beginning and the end of a match of as many
+random bots as may play.
+(c) 50 agents play over HTTP while the API is killed every ten seconds. Each answer with a receipt must be in the record
+once and as sent, and nobody may be blamed.
+"""
+
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from deadheat.cli.server.api_client import Client
+from deadheat.engine.core import Reply
+from deadheat.engine.games import GAMES
+from deadheat.engine.replay import replay
+from deadheat.engine.transcript import decode
+from deadheat.engine.unfinished import unfinished
+from deadheat.league.service.tables import sitting, turns
+from tests.benchmarks.agents import URL, api, bot, league, make, play
+from tests.benchmarks.site import _cpu_ns
+from tests.benchmarks.targets import Targets, arguments
+
+ADDED, TURN = 0.02, 8.0  # processors that 1,000 tables may add; a turn at the end as a multiple of one at the beginning
+PLAYED, AGENTS = ("liars-dice", "yacht-auction"), 50
+
+
+def main() -> int:
+    parser = arguments(__doc__, "fewer requests, and half a minute of killing")
+    parser.add_argument("--minutes", type=float, default=2.0)
+    chosen = parser.parse_args()
+    targets = Targets(chosen.short)
+    sitting.MOST_TABLES = sitting.TABLES_PER_HOUR = 10_000  # of this process; the API counts as always
+    shares = [idle(tables, seconds=8 if chosen.short else 20) for tables in (0, 1_000)]
+    added = targets.shown("added", shares[1] - shares[0], most=ADDED, form=".4f")
+    print(f"(a) idle: {shares[0]:.4f} processors, with 1,000 tables {shares[1]:.4f}, added {added}\n(b) a turn:")
+    for game in sorted(GAMES):
+        of_a_turn(targets, game, 5 if chosen.short else 20)
+    killed(targets, 30 if chosen.short else 60 * chosen.minutes)
+    return targets.report()
+
+
+def idle(tables: int, seconds: float) -> float:
+    with league(2) as (world, now, who):
+        for number in range(tables):
+            make(now, PLAYED[number % 2], who, number.to_bytes(32), [])
+        with api(world) as process:
+            watched = True
+            while watched:  # the time since the tables were made is given back first
+                time.sleep(2)
+                with now.reading() as session:
+                    watched = turns.watch(session) != []
+            before, at = _cpu_ns(process), time.monotonic()
+            time.sleep(seconds)
+            return (_cpu_ns(process) - before) / 1e9 / (time.monotonic() - at)
+
+
+def of_a_turn(targets: Targets, game: str, times: int) -> None:
+    seats, seed = max(GAMES[game].seats), b"1" * 32
+    bots, replies, costs = [bot(game, seat) for seat in range(seats)], list[dict[int, Reply]](), []
+    while (match := unfinished(GAMES[game], seats, seed, replies)).result is None:
+        said = {message.seat: bots[message.seat](message.line) or "" for message in match.exchanges[-1].messages}
+        replies.append({seat: Reply(said[seat], 0) for seat in match.asked()})
+    with league(seats) as (world, now, who):
+        for step in (1, len(replies) - 2):
+            seat, reply = next(iter(replies[step].items()))
+            made = [make(now, game, who, seed, replies[:step]) for _ in range(times)]
+            with api(world) as process, Client(URL, who[seat][1]) as client:
+                client.next_turn(made[0], 0)
+                before = _cpu_ns(process)
+                for table_id in made:
+                    client.answer_turn(table_id, client.next_turn(table_id, 0).turn, reply.line or "")
+                costs.append((_cpu_ns(process) - before) / times / 1e6)
+    ratio = targets.shown(f"{game}, end", costs[1] / costs[0], most=TURN, form=".2f")
+    print(f"    {game:14} {len(replies):4} steps: {costs[0]:6.2f} ms, at the end {costs[1]:6.2f} ms, {ratio}")
+
+
+def killed(targets: Targets, seconds: float) -> None:
+    ends, kills, found, given = time.monotonic() + seconds, 0, Counter[str](), dict[int, dict[int, dict[int, str]]]()
+    with league(AGENTS, on_postgresql=True) as (world, now, who), ThreadPoolExecutor(2 * AGENTS) as pool:
+
+        def play_on(first: int) -> None:
+            while time.monotonic() < ends:
+                game, both = PLAYED[first // 2 % 2], who[first : first + 2]
+                table_id = make(now, game, both)
+                seats = [pool.submit(play, game, table_id, token) for _, token in both]
+                given[table_id] = dict(seat.result() for seat in seats)
+
+        pairs = [pool.submit(play_on, first) for first in range(0, AGENTS, 2)]
+        while time.monotonic() < ends:
+            with api(world):
+                time.sleep(10)
+            kills += 1
+        with api(world), Client(URL) as client:
+            for pair in pairs:
+                pair.result()
+            for table_id, answers in given.items():
+                record = decode(client.download(f"/v1/exhibitions/{table_id}/transcript"))
+                compare(record, answers, found)
+    print(f"(c) the API was killed {kills} times during {found['answers']} answers in {len(given)} matches")
+    for what in ("lost", "doubled", "substituted", "blamed"):
+        print(f"    {what:12} {targets.shown(what, found[what], most=0, form='d')}")
+
+
+def compare(record: Any, answers: dict[int, dict[int, str]], found: Counter[str]) -> None:
+    """Count what is wrong with a match's record, beside the answers that have receipts."""
+    found["blamed"] += len(record.result.faults) + (replay(GAMES[record.game], record) != record)
+    for seat, receipts in answers.items():
+        steps = [(turn, step) for turn, step, *_ in record.about["turns"][str(seat)]]
+        lines = {turn: record.exchanges[step].replies[seat].line for turn, step in steps}
+        found["answers"] += len(receipts)
+        found["doubled"] += len(steps) - len({step for _, step in steps})
+        found["lost"] += len(receipts.keys() - lines.keys())
+        found["substituted"] += sum(receipts.get(turn) != line for turn, line in lines.items())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
