@@ -10,13 +10,14 @@ from sqlmodel import select
 from deadheat.api import watching
 from deadheat.engine.core import Fault, Reply
 from deadheat.league.causes import Cause
+from deadheat.league.errors import WrongState
 from deadheat.league.jobs import Failure
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings import closing
 from deadheat.league.service.seasons import absence, participation
 from deadheat.league.service.tables import entering, programs, queueing, sitting, turns
 from deadheat.league.service.tables.sitting import Agent
-from deadheat.league.states import MatchState, Players, SeatKind, TableState
+from deadheat.league.states import MatchState, Players, SeasonState, SeatKind, TableState
 from deadheat.league.tables import Bot, GameTable, Match, TableSeat
 from tests.league import tabled
 from tests.league.test_agents import HIGH, LOW, answer, fetch
@@ -185,3 +186,15 @@ def test_the_order_of_locks_is_the_same_for_rated_tables(world: World) -> None:
     over = {"attempt": 0, "result": record.result, "transcript_sha256": "0" * 64, "transcript": record}
     assert locks(world, partial(turns.finish, table_id=table_id, **over)) == ["places", "table", "season"]
     assert locks(world, partial(closing.close_account, person=eve)) == ["places", "season", "person", "table"]
+
+
+def test_an_agent_that_was_retired_after_the_freeze_gets_no_table(world: World) -> None:
+    season_id = season(world)
+    ada = world.author()
+    table_id = queue(world, ada, season_id)
+    world.write(turns.resign, ada, table_id, SeatKind.AGENT)
+    world.set_state(season_id, SeasonState.FROZEN)
+    (bot,) = world.rows(select(Bot))
+    world.write(participation.change_bot, ada, bot.id, retired=True)
+    claim_sha256 = hashlib.sha256(entering.claim_of(ONE)).hexdigest()
+    assert "retired" in world.refused(WrongState, entering.queue, ada, season_id, ONE, claim_sha256)

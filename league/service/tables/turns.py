@@ -59,7 +59,14 @@ MOST_REFUSALS = 2
 OPEN_FOR = timedelta(minutes=10)
 """How long a table waits for agents to take its open seats, and after its last question for a process with its game."""
 
+MOST_ABSENCES = 16
+"""How many of the site's absences a table keeps: more than between a question and the end of its turn."""
+
 MOST_WATCHED = 500  # tables of one `watch`; the others have their turn at the next
+
+
+Absences = list[list[timedelta]]
+"""When the site was away: how long ago each absence began and ended."""
 
 
 @dataclass(slots=True)
@@ -208,6 +215,7 @@ def allow_for_absence(table: AtTable, at: datetime) -> None:
     since = row.watched_at or datetime.min.replace(tzinfo=UTC)  # another version's row says nothing
     if since >= at - AWAY:
         return
+    row.absences = [*row.absences, [since.timestamp(), at.timestamp()]][-MOST_ABSENCES:]
     if row.started_at is not None:
         row.started_at += at - max(since, row.started_at)
     for seat in table.seats.values():
@@ -245,10 +253,11 @@ def answer(
     line: str,
     kind: SeatKind = SeatKind.PERSON,
     waited: Callable[[], timedelta] = timedelta,
-    ours: Callable[[timedelta], timedelta] = lambda _: timedelta(),
+    ours: Callable[[timedelta, Absences], timedelta] = lambda *_: timedelta(),
 ) -> Receipt:
     """Make a move: `line` is what a bot would print, `turn` the number of the question. `waited`: the time since it was
-    received, to be asked when nothing more is waited for. `ours`: how much of a time until then may be our fault.
+    received, to be asked when nothing more is waited for. `ours`: how much of a time until then may be our fault, not
+    counting the site's absences, which everybody has been given.
 
     While no worker holds the match, the last question may also be answered: it will be asked again. The same answer may
     be given twice. Of an agent, the rules refuse `MOST_REFUSALS` answers to a question, each of which may be
@@ -273,7 +282,7 @@ def answer(
         raise WrongState("answered", _("This move has been made already."))
     site_is_there(table, at)
     if is_late(session, row, seat, received_at):
-        received_at -= ours(received_at - (seat.delivered_at or seat.ready_at or received_at))
+        received_at -= ours(*_since_asked(row, seat, received_at))
     if is_late(session, row, seat, received_at):
         raise WrongState("late", _("It is too late for this move: the match has moved on, or is over."))
     if "\n" in line or len(line.encode("utf-8", "replace")) > MAX_LINE_BYTES:
@@ -291,6 +300,17 @@ def answer(
     seat.turns = [*seat.turns, [turn, len(table.replies), *(round(stamp.timestamp() * 1000) for stamp in stamps)]]
     go_on(session, table)
     return Receipt(turn, received_at, at)
+
+
+def _since_asked(row: GameTable, seat: TableSeat, at: datetime) -> tuple[timedelta, Absences]:
+    """Return the time since the seat was asked, without what it has been given, and the site's absences before `at`."""
+    asked_at = seat.delivered_at or seat.ready_at or at
+    absences = [[at - datetime.fromtimestamp(each, UTC) for each in pair] for pair in row.absences]
+    for began, ended in reversed(absences):
+        if asked_at >= at - ended:  # it was asked after this absence
+            break
+        asked_at -= began - ended
+    return at - asked_at, absences
 
 
 def _given(table: AtTable, seat: TableSeat, turn: int) -> tuple[str | None, Receipt] | None:
