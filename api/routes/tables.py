@@ -13,7 +13,7 @@ from pydantic import Field
 
 from deadheat.api.deps import REFUSED, Asker, Id, Received, Shared
 from deadheat.api.pages.player.exhibition import LOOK_SECONDS, Tables
-from deadheat.api.schemas import MAX_ID, Input, Items, Label, Name, RowId
+from deadheat.api.schemas import MAX_ID, Input, Items, Label, LabelOrEmpty, Name, RowId
 from deadheat.api.services import Services
 from deadheat.api.watching import keep_record
 from deadheat.engine.core import MAX_LINE_BYTES
@@ -47,14 +47,14 @@ class Joining(Input):
     """An agent, as it describes itself."""
 
     name: Label = Field(description="The agent's name, for those who watch.", examples=["my-agent"])
-    model: Label | Literal[""] = Field(default="", description="Which model or program it is. Nobody checks it.")
+    model: LabelOrEmpty = Field(default="", description="Which model or program it is. Nobody checks it.")
 
 
 class Entrant(Input):
     """An agent in seasons: the bot of its owner that has this name."""
 
     name: Name = Field(description="Its name, as that of a bot.", examples=["my-agent"])
-    model: Label | Literal[""] = Field(
+    model: LabelOrEmpty = Field(
         default="", description="Which model or program it is: each is a version of its own. Nobody checks it."
     )
 
@@ -147,18 +147,18 @@ async def next_turn(
     return await run_in_threadpool(shared.change, viewing.next_turn, asker, table_id, after)
 
 
-async def until_news(shared: Services, person: Person, request: Request, table_id: int) -> None:
-    """Wait until the person's agent has to answer, or the match is over, but not long. Raises NotFound,
-    HTTPException.
+async def until_news(shared: Services, person: Person, request: Request, table_id: int, after: int = 0) -> None:
+    """Wait until the person's agent has to answer a turn after `after`, or the match is over, but not long. Raises
+    NotFound, HTTPException.
     """
     tables: Tables = request.app.state.tables
-    if not await run_in_threadpool(shared.read, viewing.is_news, person, table_id):
+    if not await run_in_threadpool(shared.read, viewing.is_news, person, table_id, after):
         tables.agents.check(request)  # only who must wait needs room
         with tables.agents.taken(request):
             ends = time.monotonic() + WAIT_SECONDS
             while time.monotonic() < ends and not await request.is_disconnected():
                 await asyncio.sleep(LOOK_SECONDS)
-                if await run_in_threadpool(shared.read, viewing.is_news, person, table_id):
+                if await run_in_threadpool(shared.read, viewing.is_news, person, table_id, after):
                     break
     if await request.is_disconnected():  # nobody reads the answer, so nothing is delivered
         raise HTTPException(408)

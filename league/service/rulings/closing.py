@@ -8,7 +8,8 @@ A ban takes these bots out of all current seasons, as an organiser's ruling does
 withdraws them where authors may withdraw: otherwise an author could close a second account to decide who gets the
 points of matches that its bots have yet to play.
 
-Locked are first the places of tables, then rows in the order season, bot, team, user, table (`lock_places`).
+Rows are locked in the order season, bot, team, user (`league.service.people.teams`), after the places of tables and
+before the tables (`lock_places`).
 """
 
 import logging

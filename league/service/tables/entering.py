@@ -13,7 +13,7 @@ from sqlmodel.sql.expression import SelectOfScalar
 from deadheat.engine.language import _
 from deadheat.league.database import now
 from deadheat.league.errors import NameTaken, WrongState
-from deadheat.league.service.bots.bots import AGENT, DAY, Upload, add_version, create_bot
+from deadheat.league.service.bots.bots import AGENT, DAY, Upload, add_version, create_bot, must_be_active
 from deadheat.league.service.course.states import past_its_ladder
 from deadheat.league.service.ground.lookups import entry_of
 from deadheat.league.service.ground.steps import lock_season
@@ -58,6 +58,7 @@ def queue(session: Session, person: Person, season_id: int, agent: Agent, claim_
     if entry is None or entry.version_id != version.id:
         enter(session, person, season.id, version.bot_id, version.number)
     must_take_part(session, season.id, version.bot_id)
+    must_be_active(session, session.get_one(Bot, version.bot_id))
     must_have_room(session, person, False)
     met = _met_today(session, person)
     for table_id in session.exec(_open_in(season.id)).all():

@@ -201,6 +201,8 @@ def open_seats(table: AtTable) -> list[TableSeat]:
 def begin_if_full(session: Session, table: AtTable) -> None:
     """Begin the match if no seat is open; with programs, it waits for a worker. The table is locked."""
     row, at = table.row, now(session)
+    if row.season_id is not None:
+        rated.give_up_absent(session, row, table.seats)
     if open_seats(table):
         return
     if row.season_id is not None:
@@ -268,8 +270,7 @@ def _check_table(game: str, opponents: int, seat: Seat | None) -> int:
     """Return the number of seats. Raises BadSetting."""
     seats, possible = opponents + 1, GAMES[game].seats
     if seats not in possible:
-        many = span(range(possible.start - 1, possible.stop - 1))
-        raise BadSetting("opponents", _("%(game)s needs %(many)s opponents", game=game, many=many))
+        raise BadSetting("opponents", _("%(game)s is for %(many)s players", game=game, many=span(possible)))
     if seat is not None and seat not in range(seats):
         raise BadSetting("seat", _("at a table of %(seats)s, seats are 1 to %(seats)s", seats=seats))
     return seats

@@ -195,11 +195,11 @@ def waits_for(table: AtTable, seat: TableSeat) -> bool:
     return is_asked and seat.reply is None and not seat.resigned
 
 
-def is_news(session: Session, person: Person, table_id: int) -> bool:
-    """Say whether the person's agent has to answer, or the match is over. Raises NotFound."""
+def is_news(session: Session, person: Person, table_id: int, after: int = 0) -> bool:
+    """Say whether the person's agent has to answer a later turn than `after`, or the match is over. Raises NotFound."""
     table = at_table(session, table_id)
     seat = own_seat(table, person, SeatKind.AGENT)
-    return table.row.state not in NOT_OVER or waits_for(table, seat)
+    return table.row.state not in NOT_OVER or (table.row.turn > after and waits_for(table, seat))
 
 
 def open_tables(session: Session, limit: int) -> list[TableInfo]:
