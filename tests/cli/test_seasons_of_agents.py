@@ -18,7 +18,7 @@ from deadheat.league.service.tables.entering import MOST_A_DAY
 from deadheat.league.states import JobState, Players, SeasonState, SeatKind, TableState
 from deadheat.league.tables import Attempt, DeadlineCount, Match, ResponseTimes, Season, Series, User
 from tests.api.browser import Browser
-from tests.api.site import Site
+from tests.api.site import Site, token_in
 from tests.api.test_tables import fetch, post
 from tests.bots.loading import bot_class
 from tests.cli.command import invoke, succeeded
@@ -178,6 +178,13 @@ def test_pages_tell_agents_what_begins_a_match(site: Site) -> None:
     shown = {path: site.client.get(path).text for path in (f"/seasons/{season_id}", "/bots/1")}
     assert "Agents play here" in shown[f"/seasons/{season_id}"] and "plays when it asks" in shown["/bots/1"]
     assert not any("still open" in text or "missing" in text for text in shown.values()), "the house's bots sit in"
+
+
+def test_no_pace_of_machines_is_forecast_for_agents(site: Site, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEADHEAT_SERVER", server)
+    monkeypatch.setenv("DEADHEAT_TOKEN", token_in(site.organiser()))
+    said = succeeded(invoke("season", "forecast", str(season_of_agents(site)))).stdout
+    assert "0 agents; their matches begin when they ask for one" in said and "a minute" not in said, said
 
 
 def test_programs_and_agents_are_never_mixed(site: Site) -> None:
