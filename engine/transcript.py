@@ -126,11 +126,10 @@ class Transcript:
 
 
 def untimed(about: Mapping[str, object]) -> frozenset[Seat]:
-    """Return the seats of agents, which answer over a network: their times stand in the label `turns`, and were not
-    measured as own time.
-    """
-    turns = about.get("turns")
-    return frozenset(int(seat) for seat in turns if seat.isdecimal()) if isinstance(turns, dict) else frozenset()
+    """Return the seats whose own time was not measured: agents', by the label `turns`, and a person's."""
+    turns, person = about.get("turns"), about.get("person")
+    agents = {int(seat) for seat in turns if seat.isdecimal()} if isinstance(turns, dict) else set[Seat]()
+    return frozenset(agents | ({person} if isinstance(person, int) else set()))
 
 
 def encode(transcript: Transcript) -> bytes:

@@ -1,8 +1,7 @@
 """Finished matches of people against bots: to watch, to verify, to download."""
 
 import logging
-from collections.abc import Sequence
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -17,7 +16,7 @@ from deadheat.engine.advice import ADVISERS, Advice, advice
 from deadheat.engine.core import Fault
 from deadheat.engine.language import N_, _
 from deadheat.engine.replay import known_rules
-from deadheat.engine.scenes import Scene, document
+from deadheat.engine.scenes import document
 from deadheat.engine.transcript import Transcript
 from deadheat.league.causes import Cause
 from deadheat.league.errors import NotFound, WrongState
@@ -102,18 +101,6 @@ def advice_of(shared: Services, info: TableInfo) -> list[Advice]:
     return [] if answers is None else advice(match, info.seat, answers, ADVISERS[info.game])
 
 
-def untimed(scenes: Sequence[Scene], info: TableInfo) -> list[Scene]:
-    """Remove the response times of people and agents, which are not their own time."""
-    return [replace(scene, answers=tuple(a for a in scene.answers if a.seat in info.timed)) for scene in scenes]
-
-
-def untimed_document(document: dict[str, Any], info: TableInfo) -> dict[str, Any]:
-    """Remove the response times of people and agents from a document for viewers."""
-    for scene in document["scenes"]:
-        scene["answers"] = [answer for answer in scene["answers"] if answer["seat"] in info.timed]
-    return document
-
-
 router = APIRouter(prefix="/v1/exhibitions", tags=["exhibitions"])
 
 NOT_OVER: dict[int | str, dict[str, Any]] = {409: {"description": "Not over yet"}}
@@ -125,9 +112,7 @@ def get_replay(shared: Shared, exhibition_id: Id, request: Request) -> Response:
     """Return a person's finished match against a bot as scenes, which the viewer draws."""
     info = _done(shared, exhibition_id)
 
-    def draw(record: Transcript) -> dict[str, Any]:
-        return untimed_document(document(record, info.names), info)
-
+    draw = partial(document, names=info.names)
     return answer(request, made_of(shared, info, "exhibition-replay", draw))
 
 

@@ -86,7 +86,7 @@ class Moment:
 
 def moments(match: Transcript | Unfinished) -> Iterator[Moment]:
     """Yield every event. An event follows from the answers of the exchange *before* the one that carries it; these come
-    with the first event that they led to, without agents', whose times are not measured (`about["turns"]`).
+    with the first event that they led to, without those whose times are not measured (`untimed`).
     """
     before: Exchange | None = None
     remote = untimed(match.about)

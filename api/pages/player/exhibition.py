@@ -26,7 +26,7 @@ from deadheat.api.edge.arrival import Arrival
 from deadheat.api.edge.rates import Streams
 from deadheat.api.pages import forms
 from deadheat.api.pages.texts.markdown import rules_address, rules_for_people
-from deadheat.api.routes.exhibitions import MAX_MOVES, advice_of, told_of, told_table, untimed, untimed_document
+from deadheat.api.routes.exhibitions import MAX_MOVES, advice_of, told_of, told_table
 from deadheat.api.routes.replays import transcript_of
 from deadheat.api.services import Services
 from deadheat.engine.advice import ADVISERS
@@ -160,7 +160,7 @@ def document(shared: Shared, visit: forms.Visiting, exhibition_id: Id) -> Respon
     game = rules(table.info.game, table.info.variant)
     match = None
     if table.match is not None:
-        match = untimed_document(document_so_far(game, table.match, table.info.names), table.info)
+        match = document_so_far(game, table.match, table.info.names)
     content = json.dumps({"match": match}, separators=(",", ":"))
     return Response(content, 200, {"Cache-Control": "no-store"}, "application/json")
 
@@ -284,7 +284,7 @@ def _page(
         "told": told_of(info, is_own),
         "is_own": is_own,
         "harder": harder,
-        "moves": untimed(scenes(transcript, info.names)[:MAX_MOVES], info) if transcript else [],
+        "moves": scenes(transcript, info.names)[:MAX_MOVES] if transcript else [],
         "advice": advice_of(shared, info),
         "adviser": ADVISERS.get(info.game),
     }
@@ -297,7 +297,7 @@ def _table(
     info = table.info
     moves: list[Scene] = []
     if table.match is not None:
-        moves = untimed(scenes_so_far(rules(info.game, info.variant), table.match, info.names), info)
+        moves = scenes_so_far(rules(info.game, info.variant), table.match, info.names)
     turn = turn_of(info.game, table.prompt, moves[-1].state, info.seat) if table.prompt and moves else None
     values = {
         "seconds_left": table.deadline_at and round((table.deadline_at - at).total_seconds()),

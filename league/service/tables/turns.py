@@ -7,7 +7,7 @@ to answer (`go_on`). What a seat has answered to the present step is its `reply`
 import json
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -79,7 +79,8 @@ class AtTable:
 
     def match(self) -> Unfinished:
         """Replay the match. Raises ValueError, KeyError: the replies are of rules that differ from ours."""
-        return unfinished(rules(self.row.game, self.row.variant), self.row.seats, self.row.seed, self.replies)
+        match = unfinished(rules(self.row.game, self.row.variant), self.row.seats, self.row.seed, self.replies)
+        return replace(match, about={"turns": {str(seat): 0 for seat, own in self.seats.items() if own.kind in REMOTE}})
 
 
 TABLE = select(GameTable).where(col(GameTable.id) == bindparam("id")).execution_options(populate_existing=True)

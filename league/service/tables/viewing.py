@@ -93,11 +93,6 @@ class TableInfo:
         return {player.bot_id for player in self.players if player.seat != self.seat} == {self.bot_id} - {0}
 
     @property
-    def timed(self) -> set[Seat]:
-        """The seats of programs, whose answers are measured."""
-        return {player.seat for player in self.players if player.kind is SeatKind.PROGRAM}
-
-    @property
     def names(self) -> list[str]:
         """Return the names by seat: copies of a bot are numbered; agents, and bots with others' names, are marked."""
         others = {player.name.lower() for player in self.players if player.kind is not SeatKind.PROGRAM}
