@@ -36,6 +36,9 @@ WAIT_SECONDS = 25.0
 MOST_OPEN = 100
 """The most open tables of a list."""
 
+HIDDEN = {"name": "-", "author": "", "model": ""}
+"""Somebody who waits at a season's table."""
+
 MOST_SEATS = 16
 """More than any game has; the game's own number is checked."""
 
@@ -115,7 +118,9 @@ def queue_for_season(shared: Shared, asker: Asker, season_id: Id, body: Entrant)
 
 @router.get("/{table_id}", responses={404: {}})
 def get_table(shared: Shared, table_id: Id) -> TableView:
-    """Return a table. When it is over, `/v1/exhibitions/{table_id}` has its replay and transcript."""
+    """Return a table. When it is over, `/v1/exhibitions/{table_id}/replay` and `/transcript` show how it was played; if
+    it has a `match_id`, `/v1/matches/{match_id}/replay` and `/transcript` do.
+    """
     info = shared.read(viewing.table_info, table_id)
     if info.state in NOT_OVER and any(player.kind is SeatKind.PERSON for player in info.players):
         raise NotFound("table", table_id)
@@ -197,7 +202,11 @@ def _begun(shared: Services, table_id: int) -> TableView:
 
 def _told(info: viewing.TableInfo) -> TableView:
     """Describe a table to everybody. Who resigned is told when it is over: in a step that asks several, the others
-    would know that they answer alone.
+    would know that they answer alone. Who waits at a season's table is told when it is full, and with it the dice that
+    are its match's: nobody chooses opponents there.
     """
-    hidden = {"resigned": False} if info.state in NOT_OVER else {}
-    return from_row(TableView, info, players=tuple(from_row(SeatAtTable, each, **hidden) for each in info.players))
+    waits = info.season_id is not None and info.state is TableState.OPEN
+    hidden: dict[str, object] = {"resigned": False} if info.state in NOT_OVER else {}
+    told = [hidden | (HIDDEN if waits and each.name else {}) for each in info.players]
+    players = tuple(from_row(SeatAtTable, each, **them) for each, them in zip(info.players, told, strict=True))
+    return from_row(TableView, info, players=players, commitment="" if waits else info.commitment)

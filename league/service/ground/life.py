@@ -58,6 +58,10 @@ MOST_DOUBLINGS = 20
 """A limit of the doublings of a pause, far above what any longest pause needs."""
 
 
+NO_WORKER_UNTIL = datetime.fromisoformat("9000-01-01T00:00:00+00:00")
+"""The lease of what is played without a worker: no sweep takes it back, and it keeps no machine busy."""
+
+
 @dataclass(frozen=True, slots=True)
 class Life:
     """The life of the jobs of one kind. `queue` names the kind to operators, and `longest_pause` limits the time
@@ -119,6 +123,10 @@ class Life:
             return timedelta(0)
         doubled: int = 2 ** min(failures - 1, MOST_DOUBLINGS)
         return min(timedelta(seconds=settings_of(session).retry_seconds) * doubled, self.longest_pause)
+
+    def has_worker(self) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+        """Return the conditions of rows that a worker holds."""
+        return col(self.table.state) == self.held, col(self.table.lease_until) < NO_WORKER_UNTIL
 
     def lost(self, at: ColumnElement[datetime]) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
         """Return expressions for whether any row is due to be enqueued and any lease has expired; NULL means no."""

@@ -93,7 +93,7 @@ def _lost(judge_unfit: bool) -> Select[*tuple[Any, ...]]:
     claimed: Any = 0
     for life in KINDS:
         if life.takes_slot:
-            holding = columns(func.count()).select_from(life.table).where(col(life.table.state) == life.held)
+            holding = columns(func.count()).select_from(life.table).where(*life.has_worker())
             claimed = claimed + holding.scalar_subquery()
     mostly_idle = slots_judging(judge_unfit).scalar_subquery() > 2 * claimed
     untaken, _ = SERIES.lost(untaken_at)

@@ -84,11 +84,12 @@ def ladder_bound(session: Session, season_id: int) -> int:
 
 def machines_for(session: Session, season: Season) -> Machines:
     """Return the slots that judge, at least one, with the pace of the season's game: measured in this season, or else
-    in the newest of the others in which enough was played, or else estimated.
+    in the newest other one of programs in which enough was played, or else estimated.
     """
     slots, folder = max(1, judging_slots(session)), folders().get(season.game)
     estimate = Pace(*folder.pace) if folder and folder.pace else ESTIMATE
-    of_game = select(Season.id).where(Season.game == season.game).order_by(col(Season.id) != (season.id or 0))
+    of_game = select(Season.id).where(Season.game == season.game, Season.players == Players.PROGRAMS)
+    of_game = of_game.order_by(col(Season.id) != (season.id or 0))
     season_ids = session.exec(of_game.order_by(col(Season.id).desc()).limit(1 + EARLIER_SEASONS))
     paces = (pace(session, season_id, slots, estimate=estimate) for season_id in season_ids)
     return Machines(slots, next((of_season for of_season in paces if of_season.series), estimate))

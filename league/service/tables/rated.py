@@ -14,7 +14,6 @@ A network's delays cannot be attributed, so no figure of response times or deadl
 """
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import bindparam
@@ -28,7 +27,9 @@ from deadheat.league.causes import Cause
 from deadheat.league.database import now, surroundings
 from deadheat.league.jobs import AttemptRecord, MatchJob, ProgramRef, SeriesJob
 from deadheat.league.outcomes import outcome
+from deadheat.league.service.bots.bots import active
 from deadheat.league.service.ground.audit import SYSTEM, record
+from deadheat.league.service.ground.life import NO_WORKER_UNTIL
 from deadheat.league.service.ground.steps import move, touch_log
 from deadheat.league.service.series import live
 from deadheat.league.service.series.dropping import drop as drop_series
@@ -49,9 +50,6 @@ from deadheat.league.tables import (
     User,
 )
 from deadheat.league.verification.agreement import player
-
-NEVER = datetime.fromisoformat("9000-01-01T00:00:00+00:00")
-"""The lease of a series that no worker holds."""
 
 ATTEMPT = 1
 """The only attempt at such a series: what is played again at a table is played with the same dice."""
@@ -75,8 +73,22 @@ def plan(session: Session, row: GameTable, seats: Mapping[Seat, TableSeat]) -> N
         for name, value in who[version_id].items():
             setattr(seats[seat], name, value)
     row.match_id, row.seed, row.commitment = match.id, match.seed, match.commitment
-    held = {"attempt": ATTEMPT, "lease_until": NEVER, "started_at": at}
+    held = {"attempt": ATTEMPT, "lease_until": NO_WORKER_UNTIL, "started_at": at}
     assert move(session, Series, series_id, JobState.QUEUED, JobState.RUNNING, **held)
+
+
+def empty(seat: TableSeat) -> None:
+    """Let another agent have the seat."""
+    seat.user_id, seat.entrant_id, seat.name, seat.model = None, None, None, ""
+
+
+def give_up_absent(session: Session, row: GameTable, seats: Mapping[Seat, TableSeat]) -> None:
+    """Empty the seats of agents that no longer take part in the season. The season and the table are locked."""
+    out = select(AbsentEntry.bot_id).where(AbsentEntry.season_id == row.season_id)
+    playing = select(BotVersion.id).join(Bot, col(Bot.id) == BotVersion.bot_id).where(active(), col(Bot.id).not_in(out))
+    here = {seat.entrant_id: seat for seat in seats.values() if seat.entrant_id is not None}
+    for entrant_id in here.keys() - session.exec(playing.where(col(BotVersion.id).in_(here))).all():
+        empty(here[entrant_id])
 
 
 def _seated(session: Session, match_id: int) -> list[tuple[int, Seat]]:

@@ -62,6 +62,7 @@ class TableInfo:
     id: int
     game: str
     variant: Sequence[str] | None
+    season_id: int | None
     match_id: int | None
     state: TableState
     seats: int
@@ -85,6 +86,11 @@ class TableInfo:
     advice_comes: bool
     created_at: datetime
     finished_at: datetime | None
+
+    @property
+    def is_duel(self) -> bool:
+        """Whether one plays against a bot or its copies: all other seats are theirs."""
+        return {player.bot_id for player in self.players if player.seat != self.seat} == {self.bot_id} - {0}
 
     @property
     def timed(self) -> set[Seat]:

@@ -209,7 +209,7 @@ class NewVersion:
 
 @dataclass(frozen=True, slots=True)
 class RunningSeries:
-    """A series that a worker plays now. `bots`: ids and names, in the first match's seats, as AUTHOR/NAME if two have
+    """A series that is being played. `bots`: ids and names, in the first match's seats, as AUTHOR/NAME if two have
     the same name; `live_match_id`: the one that can be watched at this moment, if any.
     """
 

@@ -106,12 +106,13 @@ def _counts(life: Life) -> tuple[StrEnum, ...]:
 
 def _stand(life: Life) -> Iterator[Any]:
     """Yield the number of rows in each of these states, then the instant since which the first row has waited. Series
-    that their season holds do not wait for a worker.
+    that their season holds do not wait for a worker, and agents' keep none busy.
     """
     table = life.table
     free = (col(Series.season_id).not_in(HOLDING_SEASONS),) if life is SERIES else ()
     for state in _counts(life):
-        rows = (col(table.state) == state, *(free if state is life.waiting else ()))
+        here = (col(table.state) == state, *(free if state is life.waiting else ()))
+        rows = life.has_worker() if state is life.held and life.takes_slot else here
         yield select(func.count()).select_from(table).where(*rows).scalar_subquery()
     if life is SERIES:
         yield _SINCE.scalar_subquery()
