@@ -57,7 +57,11 @@ Name = Annotated[
     Field(description="1 to 32 letters, digits, - and _; upper and lower case are the same.", examples=["ada"]),
 ]
 
-Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._@+:-]*$", max_length=64)]
+Label = Annotated[
+    str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._@+:-]*$", max_length=64, strip_whitespace=True)
+]
+
+LabelOrEmpty = Annotated[Label, StringConstraints(pattern=r"^([A-Za-z0-9][A-Za-z0-9 ._@+:-]*)?$")]
 
 MOST_LISTED = 1000
 Limit = Annotated[int, Field(ge=1, le=MOST_LISTED)]

@@ -52,10 +52,11 @@ def watch_once(shared: Services) -> None:
         for table_id in shared.read(watch):
             with logged(f"table {table_id} could not be watched"):
                 over += [table_id] if shared.change(attend, table_id) else []
-    with logged("the house's bots could not be seated"):
+    with logged("the open tables could not be listed"):
         for table_id in shared.read(without_players):
-            if shared.change(sit_in, table_id):
-                shared.nudge(TABLES, table_id)
+            with logged(f"the house's bots could not be seated at table {table_id}"):
+                if shared.change(sit_in, table_id):
+                    shared.nudge(TABLES, table_id)
     for table_id in over:
         with logged(f"table {table_id} could not be recorded"):
             keep_record(shared, table_id)

@@ -64,6 +64,7 @@ class TokenKind(StrEnum):
 
     TOKEN = "token"  # noqa: S105  # the API, for programs
     SESSION = "session"  # the site, in one browser
+    AGENT = "agent"  # the interface of `api.routes.seed_agents`, as one agent
 
 
 class Scope(_Ladder):

@@ -2,17 +2,18 @@
 
 The server's protocol notes when it has read the end of a body. While the event loop stands still, bytes wait unread,
 nobody knows since when. So the loop has a pulse: what is read arrived at the earliest at the last beat but one, and a
-late beat ends a standstill, which began with the beat before it.
+late beat ends a standstill, which began when that beat was due and could no longer be called punctual.
 """
 
 import asyncio
 import time
 from collections import deque
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
 BEAT_SECONDS, LATE_SECONDS = 0.25, 0.1  # four wake-ups a second cost 0.1 % of a processor
 _beats: deque[float] = deque(maxlen=2)
-_standstills: deque[tuple[float, float]] = deque(maxlen=256)  # more than between a question and the end of its turn
+_standstills: deque[tuple[float, float]] = deque(maxlen=4096)  # more than between a question and the end of its turn
 
 
 class Arrival:
@@ -25,12 +26,17 @@ class Arrival:
     def ago(self) -> timedelta:
         return timedelta(seconds=time.monotonic() - self._at)
 
-    def ours(self, since: timedelta) -> timedelta:
-        """Return for how much of the time `since` before it nobody may have looked."""
+    def ours(self, since: timedelta, given: Iterable[Sequence[timedelta]] = ()) -> timedelta:
+        """Return for how much of the time `since` before it nobody may have looked, without what was `given` already:
+        times that began and ended so long before it.
+        """
         begins = self._at - since.total_seconds()
-        stood = [(began, end) for began, end in [*_standstills] if begins < end <= self._at]
-        last = self._at - max(begins, self._beat_at, *(end for _, end in stood))
-        return timedelta(seconds=last + sum(end - max(began, begins) for began, end in stood))
+        unseen = max(begins, self._beat_at)
+        stood = [(max(began, begins), min(end, unseen)) for began, end in [*_standstills]]
+        stood = [(unseen, self._at), *((began, end) for began, end in stood if began < end)]
+        gone = [[self._at - each.total_seconds() for each in pair] for pair in given]
+        twice = sum(max(0.0, min(end, until) - max(began, away)) for began, end in stood for away, until in gone)
+        return timedelta(seconds=sum(end - began for began, end in stood) - twice)
 
 
 async def beat() -> None:
@@ -39,7 +45,7 @@ async def beat() -> None:
         while True:
             at = time.monotonic()
             if _beats and at - _beats[-1] > BEAT_SECONDS + LATE_SECONDS:
-                _standstills.append((_beats[-1], at))
+                _standstills.append((_beats[-1] + BEAT_SECONDS + LATE_SECONDS, at))
             _beats.append(at)
             await asyncio.sleep(BEAT_SECONDS)
     finally:

@@ -70,9 +70,13 @@ class Connection(H11Protocol):
         metrics.connections.set(self.of_address.total())
 
     def data_received(self, data: bytes) -> None:
+        self._arrival = Arrival()  # of all that has been read: no more is while a request waits for the one before it
         super().data_received(data)
+
+    def handle_events(self) -> None:
+        super().handle_events()
         if not getattr(self.cycle, "more_body", True):  # there is a request, and it is complete
-            self.cycle.scope["state"].setdefault("arrival", Arrival())
+            self.cycle.scope["state"].setdefault("arrival", self._arrival)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._paused = False

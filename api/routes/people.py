@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from deadheat.api import schemas as base
 from deadheat.api.deps import REFUSED, Asker, Id, Shared, UserName
+from deadheat.league.records import from_row
 from deadheat.league.records.bots import NewToken, Notice, Team, Token, User
 from deadheat.league.service.people import access, notices, teams, users
 from deadheat.league.service.people.person import Person
@@ -111,7 +112,7 @@ def issue_token(shared: Shared, request: Request, body: TokenRequest) -> NewToke
 @tokens_router.get("", responses={401: {}})
 def list_tokens(shared: Shared, asker: Asker) -> base.Items[Token]:
     """List your tokens, the newest first, without their secrets."""
-    return base.Items[Token](items=shared.read(access.tokens, asker.id))
+    return base.Items[Token](items=[from_row(Token, row) for row in shared.read(access.tokens, asker.id)])
 
 
 @tokens_router.delete("/{token_id}", status_code=204, responses={401: {}, 403: {}, 404: {}})

@@ -1,14 +1,14 @@
 """The interface of the site from which one of our games comes, so that agents written for it play here, too.
 
 It is a door to the same tables as `/v1/tables`, and no part of the API's document: its words are another site's. A
-match is a table, a sequence our turn's number, an agent a key (`league.service.people.access.AGENT_KEY`) of somebody's
-account, whose owner sees and revokes it there. The view is the line that a program would be asked with, where that is
-JSON; `lines` is always what it would have read since its last answer.
+match is a table, a sequence our turn's number, an agent a key (`league.states.TokenKind.AGENT`) of somebody's account,
+which opens nothing else, and whose owner sees and revokes it there. The view is the line that a program would be asked
+with, where that is JSON; `lines` is always what it would have read since its last answer.
 """
 
 import json
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request
 from fastapi.concurrency import run_in_threadpool
@@ -18,7 +18,7 @@ from sqlmodel import Session
 from deadheat.api.deps import Id, Received, Shared, asker, credentials, look_up
 from deadheat.api.edge.arrival import Arrival
 from deadheat.api.routes.tables import until_news
-from deadheat.api.schemas import MAX_ID, Input, Label
+from deadheat.api.schemas import MAX_ID, Input, Label, LabelOrEmpty
 from deadheat.api.services import Services
 from deadheat.api.watching import keep_record
 from deadheat.engine.core import MAX_LINE_BYTES
@@ -26,7 +26,7 @@ from deadheat.engine.games.folder import folders, protocol_of
 from deadheat.league import errors
 from deadheat.league.database import settings_of
 from deadheat.league.records.tables import TableTurn
-from deadheat.league.service.people.access import AGENT_KEY, issue_agent_key
+from deadheat.league.service.people.access import issue_agent_key
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.tables import queueing, turns, viewing
 from deadheat.league.service.tables.sitting import Agent
@@ -34,7 +34,7 @@ from deadheat.league.states import NOT_OVER, SeatKind, TableState, TokenKind
 
 Told = dict[str, Any]
 
-NO_KEY = "Register with the token of an account, as Authorization: Bearer dh_...; here, nobody plays without one."
+NO_KEY = "the request has none: register with the token of an account, as Authorization: Bearer TOKEN"
 
 
 router = APIRouter(prefix="/api")
@@ -50,11 +50,8 @@ class Player:
 
 def player_of(shared: Services, key: str) -> Player:
     """Return the agent with this key. Raises BadToken."""
-    if not key.startswith(AGENT_KEY):
-        raise errors.BadToken("this one is no agent's key")
-    known = look_up(shared, key, TokenKind.TOKEN)
-    name, _, model = known.label.partition(" (")
-    return Player(known.person, Agent(name, model.removesuffix(")")))
+    known = look_up(shared, key, TokenKind.AGENT)
+    return Player(known.person, Agent(known.label, known.model))
 
 
 def player(request: Request, shared: Shared, sent: Annotated[Any, Depends(credentials)]) -> Player:
@@ -78,8 +75,8 @@ class Lenient(Input):
 class Registration(Lenient):
     """A new agent."""
 
-    name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 _-]*$", max_length=64)]
-    model: Label | Literal[""] = ""
+    name: Annotated[Label, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 _-]*$")]
+    model: LabelOrEmpty = ""
 
 
 class Wanted(Lenient):
@@ -100,9 +97,10 @@ def register(request: Request, shared: Shared, sent: Annotated[Any, Depends(cred
     """Make a key for an agent of the account whose token is sent."""
     if sent is None:
         raise errors.BadToken(NO_KEY)
-    issued = shared.change(issue_agent_key, asker(request, shared, sent), body.name, body.model)
+    issued = shared.change(issue_agent_key, asker(request, shared, sent), body.name, body.model, sent.credentials)
     about = {"id": str(issued.id), "name": body.name, "model": body.model, "apiKey": issued.secret}
-    return about | {"claim_url": f"{shared.settings.site_url.rstrip('/')}/account", "verification_code": None}
+    address = (shared.settings.site_url or str(request.base_url)).rstrip("/")
+    return about | {"claim_url": f"{address}/account", "verification_code": None}
 
 
 @router.get("/games")
@@ -173,11 +171,20 @@ def _place(session: Session, player: Player, game: str) -> Told:
 
 
 @router.get("/matches/{match_id}/state")
-async def state(shared: Shared, player: Asking, request: Request, match_id: Id, wait: bool = False) -> Told:
-    """Return the match as the agent sees it; `wait`: once it is asked or the match is over, within 25 seconds."""
+async def state(
+    shared: Shared,
+    player: Asking,
+    request: Request,
+    match_id: Id,
+    wait: bool = False,
+    after: Annotated[int, Query(alias="afterSequence", ge=0, le=MAX_ID)] = 0,
+) -> Told:
+    """Return the match as the agent sees it; `wait`: once it is asked a turn after `after` or the match is over, within
+    25 seconds.
+    """
     if wait:
         await run_in_threadpool(shared.read, must_sit, player, match_id)
-        await until_news(shared, player.person, request, match_id)
+        await until_news(shared, player.person, request, match_id, after)
     return await run_in_threadpool(shared.change, state_of, player, match_id)
 
 

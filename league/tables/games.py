@@ -21,9 +21,9 @@ class GameTable(JobRow, table=True):
     `open_place`: of the deployment's places for matches with programs, while anybody else sits there; who resigns is
     free at once, while a worker may still write the record. `turn` counts the steps that asked people or agents.
     `pace_seconds`: the time for a move; None: `exhibition_move_seconds`. `watched_at`: when the site, through which
-    they answer, last reported that it is there. `nudge_at`, while a seat is open: when the house's bots take it.
-    `advise_at`: after the match, when a worker is to be asked for advice
-    on it (see `league.service.tables.advising`).
+    they answer, last reported that it is there. `absences`: when it was last not, in seconds since 1970; whoever was
+    asked has been given that time. `nudge_at`, while a seat is open: when the house's bots take it. `advise_at`: after
+    the match, when a worker is to be asked for advice on it (see `league.service.tables.advising`).
     """
 
     __tablename__ = "game_table"
@@ -54,6 +54,7 @@ class GameTable(JobRow, table=True):
     replies: str = Field(default="[]", sa_column=Column(Text, nullable=False))  # see engine.unfinished.write_replies
     turn: int = 0
     watched_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    absences: list[Any] = Field(default_factory=list, sa_column=json_column(server_default="[]"))
     waits_since_at: datetime | None = Field(default=None, sa_type=UtcDateTime)  # for a slot; None: it does not
     voids: int = 0  # how often a failure of the service restarted it
     cause: str = Field(default="", max_length=MOST_WORD)  # of the last failure

@@ -59,13 +59,17 @@ class SigningKey(SQLModel, table=True):
 
 
 class Token(SQLModel, table=True):
-    """An access token or a browser session. Only the secret's SHA-256 is stored: 256 random bits need no slow hash."""
+    """An access token, a browser session or an agent's key. Only the secret's SHA-256 is stored: 256 random bits need
+    no slow hash.
+    """
 
     id: int = Field(default=None, primary_key=True)
     user_id: int = Field(foreign_key="user_account.id", index=True)
     kind: TokenKind = Field(default=TokenKind.TOKEN, sa_column=word(TokenKind, "kind"))
     scope: Scope = Field(default=Scope.FULL, sa_column=word(Scope, "scope"))
-    label: str = Field(max_length=64)
+    label: str = Field(max_length=64)  # of a key, the agent's name
+    model: str = Field(default="", max_length=64, sa_column_kwargs={"server_default": ""})  # of a key
+    maker_id: int | None = Field(default=None, foreign_key="token.id")  # the token that made a key, which ends with it
     address: str = Field(
         default="", max_length=64, sa_column_kwargs={"server_default": ""}
     )  # where a session began, as `api.edge.rates` counts addresses

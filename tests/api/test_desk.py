@@ -113,7 +113,7 @@ def test_the_form_takes_all_that_the_api_takes(boss: Browser, site: Site) -> Non
     everything = {name: changed(term) for name, term in TERMS.items()} | {
         "name": "All", "divisions": "First, 8\nSecond", "seats": "2", "stages": "", "variant": "",
         "finals": "swiss", "languages": "c, python", "panel": "boss/sample, boss/another", "challenge_games": "0",
-        "panel_minimum": "", "panel_test": "0, 100",
+        "panel_minimum": "", "panel_test": "0, 100", "players": "programs",
     }  # fmt: skip
     assert set(everything) == given
     boss.submit(form, 200, **everything)

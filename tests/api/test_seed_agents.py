@@ -6,10 +6,12 @@ import httpx
 import pytest
 
 from deadheat.api.app import create_app
-from deadheat.api.routes import tables
+from deadheat.api.routes import seed_agents, tables
 from deadheat.engine.transcript import decode
+from deadheat.league.service.tables import viewing
+from tests.api.browser import Browser
 from tests.api.sheet import SheetAgent, decide
-from tests.api.site import InProcess, Site
+from tests.api.site import PASSWORD, InProcess, Site, bearer
 
 LIARS = "liars-dice"
 NAMES = ("Ann 1", "Bo_2", "Cy-3", "Di")
@@ -103,6 +105,24 @@ def test_a_game_without_json_is_played_by_lines(site: Site) -> None:
     assert two.act(told["sequence"], {"line": "BID Z 5"}, 400)["error"] == "invalid_action"
 
 
+def test_who_polls_while_it_thinks_is_told_a_turn_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = agents(site)[:2]
+    for agent in (one, two):
+        agent.queue("yacht-auction")
+    one.find("yacht-auction")
+    looks, look = list[bool](), viewing.is_news
+
+    def noted(*given: Any) -> bool:
+        looks.append(look(*given))
+        return looks[-1]
+
+    monkeypatch.setattr(viewing, "is_news", noted)
+    sequence = one.state()["sequence"]
+    assert looks == [True]
+    one.state(after=sequence)
+    assert looks == [True, False]
+
+
 def test_who_leaves_the_queue_is_not_queued(site: Site) -> None:
     one, *_ = agents(site)
     one.queue(LIARS)
@@ -112,22 +132,62 @@ def test_who_leaves_the_queue_is_not_queued(site: Site) -> None:
     assert one.ask(404, "POST", "/api/matchmaking/queue", {"gameId": "chess"})["error"] == "game_not_found"
 
 
-def test_a_key_plays_and_reads_and_does_nothing_else(site: Site) -> None:
+def test_a_key_plays_through_its_own_door_and_opens_no_other(site: Site) -> None:
     account = site.author("ada")
     made = key_of(site, account, "Ann 1", "a model")
-    assert made["name"] == "Ann 1" and made["claim_url"].endswith("/account")
+    assert made["name"] == "Ann 1" and made["claim_url"] == "http://league/account"
     again = site.client.post("/api/agents", json={"name": "Ann 1"}, headers=account)
     assert (again.status_code, again.json()["error"]) == (409, "name_taken")
-    bad = site.client.post("/api/agents", json={"name": "<script>"}, headers=account)
-    assert (bad.status_code, bad.json()["error"]) == (400, "invalid_request")
-    assert "token of an account" in site.client.post("/api/agents", json={"name": "x"}).json()["details"]
+    for name, model in (("<script>", ""), (" ", ""), ("-x", ""), ("x.y", ""), ("x", "<script>")):
+        bad = site.client.post("/api/agents", json={"name": name, "model": model}, headers=account)
+        assert (bad.status_code, bad.json()["error"], bad.json()["title"]) == (400, "invalid_request", "Bad Request")
+        assert "literal" not in bad.json()["details"]
+    told = site.client.post("/api/agents", json={"name": "x"}).json()["details"]
+    assert told.startswith("This requires an access token, and the request has none: register with the token of an acc")
     key = {"authorization": f"Bearer {made['apiKey']}"}
-    assert site.ok(200, site.client.get("/v1/users/me", headers=key))["name"] == "ada"
+    for path in ("/v1/users/me", "/v1/inbox", "/v1/tokens", "/v1/tables/1/next"):
+        assert site.client.get(path, headers=key).status_code == 401, path
     for path, body in (("/v1/bots", {"game": LIARS, "name": "b"}), ("/api/agents", {"name": "another"})):
-        assert site.client.post(path, json=body, headers=key).status_code == 403
+        assert site.client.post(path, json=body, headers=key).status_code == 401
     assert site.client.get("/api/matches/1/state", headers=account).status_code == 401, "a token is no agent"
     site.client.delete(f"/v1/tokens/{made['id']}", headers=account)
     assert site.client.get("/api/matches/1/state", headers=key).status_code == 401, "its owner has revoked it"
+
+
+def test_a_key_ends_with_the_token_that_made_it(site: Site) -> None:
+    account, lasts = site.author("ada"), {"name": "ada", "password": PASSWORD, "label": "short", "days": 1}
+    short = site.ok(201, site.client.post("/v1/tokens", json=lasts))
+    made = [key_of(site, bearer(short["token"]), name) for name in ("one", "two")]
+    keys = [bearer(each["apiKey"]) for each in made]
+    assert [site.client.delete("/api/matchmaking/queue", headers=key).status_code for key in keys] == [200, 200]
+    listed = site.client.get("/v1/tokens", headers=account).json()["items"]
+    expiries = {each["id"]: each["expires_at"] for each in listed}
+    assert expiries[int(made[0]["id"])] == expiries[short["id"]]
+    site.client.delete(f"/v1/tokens/{made[0]['id']}", headers=account)
+    assert [site.client.delete("/api/matchmaking/queue", headers=key).status_code for key in keys] == [401, 200]
+    site.client.delete(f"/v1/tokens/{short['id']}", headers=account)
+    assert [site.client.delete("/api/matchmaking/queue", headers=key).status_code for key in keys] == [401, 401]
+
+
+def test_an_account_has_ten_agents_and_none_of_them_uses_up_its_tokens(site: Site) -> None:
+    account = site.author("bob")
+    for number in range(10):
+        key_of(site, account, f"agent {number}", "GPT 9")
+    refused = site.client.post("/api/agents", json={"name": "one more"}, headers=account)
+    assert (refused.status_code, refused.json()["error"]) == (409, "too_many")
+    named = {"name": "bob", "password": PASSWORD, "label": "another"}
+    site.ok(201, site.client.post("/v1/tokens", json=named))
+    page = Browser(site).sign_in("bob").get("/account").text
+    assert "agent 9 GPT 9agent2026-01-01" in page
+
+
+def test_names_that_differ_only_in_blanks_are_one_and_nothing_is_cut(site: Site) -> None:
+    account, name, model = site.author("ada"), "a" * 63, "m" * 64
+    assert key_of(site, account, f"{name} ", model)["name"] == name
+    again = site.client.post("/api/agents", json={"name": name}, headers=account)
+    assert (again.status_code, again.json()["error"]) == (409, "name_taken")
+    known = seed_agents.player_of(site.app.state.services, key_of(site, account, "b", model)["apiKey"])
+    assert (known.agent.name, known.agent.model) == ("b", model)
 
 
 def test_an_agent_sees_no_match_of_another_one_even_of_its_own_account(site: Site) -> None:

@@ -1,10 +1,14 @@
 """Agents over HTTP: from the table to the transcript, and what is refused on the way."""
 
 import asyncio
+import json
+import socket
 from collections.abc import Generator
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
 from types import SimpleNamespace, coroutine
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -194,11 +198,34 @@ def test_the_pulse_finds_for_how_long_the_loop_may_not_have_looked(monkeypatch: 
     beats(0)
     assert ours(30) == 5, "it stood still since the beat before"
     beats(0.25, 0.25)
-    assert (ours(30), ours(0.4)) == (5.25, 0.25)
+    assert (ours(30), ours(0.4)) == (5.25 - 0.35, 0.25), "a beat may be late by 0.1 s"
     beats(3, 0.25)
-    assert (ours(30), ours(3.5)) == (5 + 3 + 0.25, 3 + 0.25)
+    assert (ours(30), ours(3.5)) == (7.55, 2.9)
+    beats(*[0.37] * 100)
+    assert ours(30) < 3, "nobody lives from beats that are all somewhat late"
     pulse.close()
     assert ours(30) == 0
+
+
+def test_an_answer_that_waited_behind_another_request_on_its_connection_had_arrived(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = 0.5
+    monkeypatch.setattr(routes, "WAIT_SECONDS", held)
+    ada, _, path = pair(site)
+    turn = fetch(site, ada, path)["turn"]
+    waits = site.ok(200, site.client.post("/v1/tables/queue", json={"game": "liars-dice", "name": "z"}, headers=ada))
+    body = b'{"line": "BID A 5"}'
+    head = f"HTTP/1.1\r\nHost: x\r\nAuthorization: {ada['Authorization']}\r\n"
+    post = f"POST {path}/turns/{turn} {head}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+    with served(site.app, capped(site.world.settings)) as url:
+        at = urlsplit(url)
+        with socket.create_connection((at.hostname, at.port or 80), timeout=30) as peer:
+            peer.sendall(f"GET /v1/tables/{waits['id']}/next {head}\r\n{post}Connection: close\r\n\r\n".encode() + body)
+            said = b"".join(iter(partial(peer.recv, 65536), b""))
+    receipt = json.loads(said.rpartition(b"\r\n\r\n")[2])
+    received_at, recorded_at = (datetime.fromisoformat(receipt[name]) for name in ("received_at", "recorded_at"))
+    assert (recorded_at - received_at).total_seconds() > held / 2
 
 
 def test_all_agents_that_resigned_are_named_in_every_language(site: Site) -> None:
@@ -208,7 +235,7 @@ def test_all_agents_that_resigned_are_named_in_every_language(site: Site) -> Non
     page = path.replace("/v1/tables", "/play")
     assert "one (agent of ada), two (agent of bob) resigned." in Browser(site).get(page).text
     said = site.client.get(page, headers={"Accept-Language": "ko"}).text
-    assert "one (agent of ada), two (agent of bob) 기권." in said
+    assert "one (ada의 에이전트), two (bob의 에이전트) 기권." in said
 
 
 def test_who_resigned_is_named_beside_who_won(site: Site) -> None:

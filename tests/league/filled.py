@@ -119,6 +119,7 @@ LATER: Mapping[tuple[str, str], Callable[[Values], Any]] = {
     ("evaluation", "stage"): lambda row: row["id"],
     ("evaluation", "third_place"): lambda row: False,
     ("evaluation", "tie_breaks"): lambda row: ["rounds_won"],
+    ("game_table", "absences"): lambda row: [[1.5, 2.5]],
     ("match", "asked"): lambda row: None if row["rated"] else "private",
 }
 """The value of a column that was added later, computed from the row. Those in `MOVED` keep theirs."""

@@ -1,7 +1,5 @@
 """Agents at tables: who sits down, whose turn it is, what counts, and what a match that is over proves."""
 
-from datetime import timedelta
-
 import pytest
 from sqlmodel import Session
 
@@ -225,18 +223,6 @@ def test_agents_crowd_nobody_out(world: World, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(sitting, "PER_HOUR", 1)
     world.write(turns.resign, ada, first, SeatKind.AGENT)
     world.refused(OverQuota, sitting.open_table, ada, GAME, (bot_id, "me"), AGENT)
-
-
-def test_a_match_of_an_agent_against_bots_has_a_limit(world: World) -> None:
-    _, bot_id = world.playing_bot("greedy")
-    ada, pace = world.author(), sitting.PACE_SECONDS
-    table_id = sit(world, ada, bot_id, "me")
-    job = world.write(programs.claim_next_table, table_id, "w1", world.host)
-    assert job is not None and world.write(programs.exchange, job, 0, {0: Reply("OK", 5)})
-    began_at = world.clock.now
-    world.change(GameTable, table_id, started_at=began_at - timedelta(seconds=world.settings.exhibition_seconds - pace))
-    until = fetch(world, ada, table_id).deadline_at
-    assert until is not None and (until - began_at).total_seconds() == pace
 
 
 @pytest.mark.databases

@@ -4,22 +4,25 @@ import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from sqlalchemy import event
 from sqlmodel import Session, col, select, update
 
+from deadheat.api.edge import arrival
 from deadheat.engine.core import Fault, Reply
 from deadheat.engine.games import GAMES
 from deadheat.league.causes import Cause
 from deadheat.league.errors import WrongState
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings import closing
-from deadheat.league.service.tables import programs, sitting, turns, viewing
+from deadheat.league.service.tables import places, programs, queueing, sitting, turns, viewing
 from deadheat.league.states import SeatKind, TableState
 from deadheat.league.tables import GameTable, TableSeat
 from tests.league import tabled
+from tests.league.people import GAME
 from tests.league.test_agents import AGENT, HIGH, LOW, answer, fetch, pair, refused, sit, watched
 from tests.league.world import World
 
@@ -192,15 +195,45 @@ def test_an_answer_that_waited_for_us_is_not_late(world: World) -> None:
     watched(world, PACE + 2)
     asked_for: list[float] = []
 
-    def ours(since: timedelta) -> timedelta:
+    def ours(since: timedelta, away: turns.Absences) -> timedelta:
+        assert away == []
         asked_for.append(since.total_seconds())
         return timedelta(seconds=2.5)
 
     given = (ada, table_id, 1, LOW, SeatKind.AGENT, timedelta)
-    world.refused(WrongState, turns.answer, *given, lambda _: timedelta(seconds=1.5))
+    world.refused(WrongState, turns.answer, *given, lambda *_: timedelta(seconds=1.5))
     receipt = world.write(turns.answer, *given, ours)
     assert asked_for == [PACE + 2], "since the question was delivered"
     assert receipt.received_at == receipt.recorded_at - timedelta(seconds=2.5)
+
+
+@pytest.mark.parametrize(("thinks", "counts"), [(0.5, True), (10, False)])
+def test_a_standstill_of_the_whole_site_is_given_once(
+    world: World, monkeypatch: pytest.MonkeyPatch, thinks: float, counts: bool
+) -> None:
+    ada, table_id = last(world)
+    clock = SimpleNamespace(monotonic=lambda: world.clock.now.timestamp())  # noqa: PLW0108 it moves
+    monkeypatch.setattr(arrival, "time", clock)
+    monkeypatch.setattr(arrival, "_standstills", [])
+    monkeypatch.setattr(arrival, "_beats", [])
+    watched(world, 10)
+    began = world.clock.now.timestamp()
+    world.clock.turn(2)  # this process alone stands still, and another one reports: nobody is given that time yet
+    arrival._standstills.append((began, began + 2))  # type: ignore[arg-type]
+    world.write(tabled.watched)
+    watched(world, PACE - 13)
+    began = world.clock.now.timestamp()
+    world.clock.turn(10)
+    arrival._standstills.append((began, began + 10))  # type: ignore[arg-type]
+    world.write(tabled.watched)
+    watched(world, 2)  # of its own, 1 s is left
+    watched(world, thinks)
+    arrived = arrival.Arrival()
+    given = (ada, table_id, 1, LOW, SeatKind.AGENT, arrived.ago, arrived.ours)
+    if counts:
+        world.write(turns.answer, *given)
+    else:
+        assert "too late" in world.refused(WrongState, turns.answer, *given)
 
 
 def test_a_match_of_a_game_that_was_removed_ends_without_a_result(world: World) -> None:
@@ -274,8 +307,9 @@ def test_reporting_waits_for_no_answer_that_is_being_stored(world: World) -> Non
 
 
 LOCKS = {
+    "season": r"FROM season\b.* FOR NO KEY UPDATE|UPDATE season",
     "person": r"user_account.* FOR NO KEY UPDATE|UPDATE user_account",
-    "places": r"pg_advisory_xact_lock",
+    "places": rf"pg_advisory_xact_lock\({places.PLACES_LOCK}\)",
     "table": r"game_table.* FOR UPDATE|UPDATE game_table",
 }
 
@@ -305,7 +339,10 @@ def test_the_order_of_locks_is_the_same_everywhere(world: World) -> None:
     _, other = against_bot(world)
     assert locks(world, lambda session: sitting.join_table(session, ada, second, AGENT)) == ["person", "table"]
     assert locks(world, lambda session: turns.attend(session, first)) == ["places", "table"]
-    assert locks(world, lambda session: closing._end(session, ada)) == ["person", "places", "table"]
+    close = partial(closing.close_account, person=ada)
+    assert locks(world, close) == ["places", "season", "person", "table"]
+    queued = partial(queueing.queue, person=world.author(), game=GAME, agent=AGENT)
+    assert locks(world, queued) == ["places", "person", "table"]
     differs = {0: Reply("BID B 9", 7)}
     assert locks(world, lambda session: programs.exchange(session, job, 1, differs)) == ["places", "table"]
     assert world.row(GameTable, job.table_id).state is TableState.ABANDONED

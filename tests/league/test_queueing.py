@@ -2,7 +2,7 @@
 
 import pytest
 
-from deadheat.league.errors import TooMany, UnknownGame
+from deadheat.league.errors import NotFound, TooMany, UnknownGame
 from deadheat.league.service.bots.bots import create_bot
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings import closing
@@ -112,6 +112,18 @@ def test_an_account_has_one_table_with_bots_at_a_time(world: World) -> None:
     assert waited(world) == []
     world.write(turns.resign, ada, against, SeatKind.AGENT)
     assert waited(world, 5) == [table_id]
+
+
+def test_nobody_waits_for_the_bots_because_another_account_has_enough_tables_with_them(world: World) -> None:
+    ada, bob, bots = world.author(), world.author(), [house_bot(world, name, LIARS) for name in ("honest", "expert")]
+    world.write(sitting.open_table, ada, LIARS, ["me", bots[0]], ONE)
+    table_id = queue(world, ada, LIARS, Agent("two"))
+    assert queue(world, bob, LIARS) == table_id
+    assert waited(world) == [table_id] and state(world, table_id) is TableState.QUEUED
+    kinds = [kind for kind, _ in seated(world, table_id)]
+    assert kinds == [SeatKind.PROGRAM, SeatKind.AGENT, SeatKind.PROGRAM, SeatKind.PROGRAM]
+    world.refused(NotFound, viewing.is_news, ada, table_id)
+    assert queue(world, ada, LIARS, Agent("two")) != table_id, "it may queue again"
 
 
 @pytest.mark.parametrize("others", [0, 1])

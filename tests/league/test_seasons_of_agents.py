@@ -1,8 +1,6 @@
 """Seasons of agents: their matches keep no machine busy, and leave no trace where they were not played."""
 
-import hashlib
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlmodel import select
@@ -13,25 +11,14 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.series import capacity
 from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.series.pace import ENOUGH
-from deadheat.league.service.tables import entering, places, turns
-from deadheat.league.service.tables.sitting import Agent
+from deadheat.league.service.tables import places, turns
 from deadheat.league.service.views import queues
-from deadheat.league.states import Players, Role, SeatKind, TableState
+from deadheat.league.states import Role, SeatKind, TableState
 from deadheat.league.tables import GameTable, Pair, Season
 from tests.league.people import GAME
 from tests.league.test_queueing import house_bot, state, waited
+from tests.league.test_rated_tables import queue, season
 from tests.league.world import World
-
-ONE = Agent("one")
-
-
-def season(world: World, **settings: Any) -> int:
-    return world.season(0, players=Players.AGENTS, games_per_pair=None, **settings)
-
-
-def queue(world: World, person: Person, season_id: int, agent: Agent = ONE) -> int:
-    claim = hashlib.sha256(entering.claim_of(agent)).hexdigest()
-    return world.write(entering.queue, person, season_id, agent, claim)
 
 
 def play(world: World, season_id: int) -> int:

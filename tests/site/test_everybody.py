@@ -30,7 +30,9 @@ from tests.security.test_access import path
 from tests.site.conftest import League, keeps_out, signed_in_as, watched
 from tests.site.leagues import furnish
 
-OTHERWISE = re.compile(r"^/(v1|healthz|readyz|metrics)\b|/(kits|events|document|stderr|feed|card)\b|^/download/")
+OTHERWISE = re.compile(
+    r"^/(v1|api|healthz|readyz|metrics)\b|/(kits|events|document|stderr|feed|card)\b|^/download/|^/(skill\.md|llms\.txt)$"
+)
 """Routes that do not answer with a page."""
 
 

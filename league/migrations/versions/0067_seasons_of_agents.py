@@ -17,6 +17,7 @@ ALTER TABLE season ADD COLUMN move_seconds INTEGER DEFAULT 30 NOT NULL
 ALTER TABLE bot ADD COLUMN is_agent BOOLEAN DEFAULT FALSE NOT NULL;
 ALTER TABLE game_table ADD COLUMN season_id INTEGER CONSTRAINT fk_game_table_season_id REFERENCES season (id);
 ALTER TABLE game_table ADD COLUMN match_id INTEGER CONSTRAINT fk_game_table_match_id REFERENCES match (id);
+ALTER TABLE game_table ADD COLUMN absences JSON DEFAULT '[]' NOT NULL;
 ALTER TABLE table_seat ADD COLUMN entrant_id INTEGER
     CONSTRAINT fk_table_seat_entrant_id REFERENCES bot_version (id);
 """

@@ -1,7 +1,7 @@
-"""Credentials: tokens for programs and sessions for browsers. Both are rows of one table. A secret has 256 random bits,
-so nobody can recover it from its plain SHA-256. Only this is stored, and checked with every request. A session is never
-accepted as a token, nor the other way around: a cookie that leaks into a header, or a token put into a cookie, opens
-nothing.
+"""Credentials: tokens for programs, sessions for browsers and keys of agents, all rows of one table. A secret has 256
+random bits, so nobody can recover it from its plain SHA-256. Only this is stored, and checked with every request. None
+is ever accepted as another kind: a cookie that leaks into a header, a token put into a cookie, or a key that a language
+model has read aloud, opens nothing else.
 """
 
 import base64
@@ -17,8 +17,6 @@ from sqlmodel import Session, col, delete, func, or_, select, update
 from deadheat.engine.language import N_, gettext
 from deadheat.league.database import now, settings_of, surroundings
 from deadheat.league.errors import AccountClosed, BadToken, NameTaken, NotFound, TooMany
-from deadheat.league.records import from_row
-from deadheat.league.records.bots import Token as TokenInfo
 from deadheat.league.service.ground.steps import insert_new, set_values
 from deadheat.league.service.people.channels import OVER, remove_channels
 from deadheat.league.service.people.notices import IN_USE, account_changed
@@ -30,17 +28,14 @@ from deadheat.league.tables import Channel, Delivery, SigningKey, Token, User
 log = logging.getLogger(__name__)
 
 SECRET_BYTES = 32
-PREFIX = {TokenKind.TOKEN: "dh_", TokenKind.SESSION: "dhs_"}
+PREFIX = {TokenKind.TOKEN: "dh_", TokenKind.SESSION: "dhs_", TokenKind.AGENT: "dha_"}
 """The beginning of every secret, by which secret scanners recognise one."""
-
-AGENT_KEY = "dha_"
-"""The beginning of an agent's key: a token that reads, and plays at tables in the agent's name. No other secret can
-begin like this, because the stored hash covers it."""
-
-MOST_LABEL = 64
 
 MAX_TOKENS = 50
 """The most valid tokens of one user."""
+
+MAX_AGENTS = 10
+"""The most valid agents' keys of one user."""
 
 MAX_SESSIONS = 20
 """The most sessions of one user; another sign-in ends the oldest."""
@@ -63,13 +58,14 @@ class Issued:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The person behind a request, and the credential's row. `label`: of a key, the agent's name. `stale`: this use is
-    worth recording (`note_use`).
+    """The person behind a request, and the credential's row. `label` and `model`: of a key, the agent's. `stale`: this
+    use is worth recording (`note_use`).
     """
 
     person: Person
     token_id: int
     label: str
+    model: str
     began_at: datetime
     stale: bool
 
@@ -80,34 +76,37 @@ def issue_token(
     """Issue a token for at most the configured time, which is also the default, and `tell` its owner. Raises TooMany:
     the user has `MAX_TOKENS` valid ones.
     """
-    _must_have_room(session, user_id)
+    _must_have_room(session, user_id, TokenKind.TOKEN, "valid tokens", MAX_TOKENS)
     longest = settings_of(session).token_days
     if tell:
         account_changed(session, user_id, N_("The access token {label} was created."), label=label)
     return _issue(session, user_id, TokenKind.TOKEN, label, scope, timedelta(days=min(days or longest, longest)))
 
 
-def issue_agent_key(session: Session, person: Person, name: str, model: str) -> Issued:
-    """Issue a key for an agent of this person, and notify the owner. The model stands in the label, if it fits.
+def issue_agent_key(session: Session, person: Person, name: str, model: str, token: str) -> Issued:
+    """Issue a key for an agent of this person, and notify the owner. It ends with the `token` by which it was made.
 
     Raises:
-        TooMany.
-        NameTaken: a valid token or key of the same owner has this name.
+        TooMany: the person has `MAX_AGENTS` valid ones.
+        NameTaken: by another agent of the same owner with a valid key.
     """
-    _must_have_room(session, person.id)
-    same = or_(col(Token.label) == name, col(Token.label).startswith(f"{name} (", autoescape=True))
-    if session.exec(select(Token.id).where(*_valid(session, person.id, TokenKind.TOKEN), same)).first() is not None:
-        raise NameTaken("agent", name, f"You have an agent or a token named {name!r} already.")
+    _must_have_room(session, person.id, TokenKind.AGENT, "valid keys of agents", MAX_AGENTS)
+    valid = _valid(session, person.id, TokenKind.AGENT)
+    if session.exec(select(Token.id).where(*valid, Token.label == name)).first() is not None:
+        raise NameTaken("agent of yours", name)
     account_changed(session, person.id, N_("The access token {label} was created."), label=name)
-    label = f"{name} ({model})" if model and len(name + model) <= MOST_LABEL - 3 else name
-    days = timedelta(days=settings_of(session).token_days)
-    return _issue(session, person.id, TokenKind.TOKEN, label, Scope.READ, days, prefix=AGENT_KEY)
+    maker = session.exec(select(Token).where(Token.sha256 == digest(token))).one()
+    lasts = maker.expires_at - now(session)
+    issued = _issue(session, person.id, TokenKind.AGENT, name, Scope.READ, lasts)
+    row = session.get_one(Token, issued.id)
+    row.model, row.maker_id = model, maker.id
+    return issued
 
 
-def _must_have_room(session: Session, user_id: int) -> None:
-    valid = _valid(session, user_id, TokenKind.TOKEN)
-    if len(session.exec(select(Token.id).where(*valid).limit(MAX_TOKENS)).all()) >= MAX_TOKENS:
-        raise TooMany("valid tokens", MAX_TOKENS)
+def _must_have_room(session: Session, user_id: int, kind: TokenKind, what: str, most: int) -> None:
+    valid = select(Token.id).where(*_valid(session, user_id, kind))
+    if len(session.exec(valid.limit(most)).all()) >= most:
+        raise TooMany(what, most)
 
 
 def begin_session(session: Session, user_id: int, label: str, former: str | None = None, address: str = "") -> Issued:
@@ -139,6 +138,8 @@ def look_up(session: Session, secret: str, kind: TokenKind) -> Access:
     """Find the owner of a secret. Raises BadToken: it is unknown, of another kind, revoked or expired, or its owner's
     account is closed, which holders of a once valid secret may learn.
     """
+    if not secret.startswith(PREFIX[kind]):
+        raise BadToken(f"this one does not begin with {PREFIX[kind]}")
     row = session.exec(OWNED, params={"sha256": digest(secret), "kind": kind}).first()
     if row is None:
         raise BadToken("this one is unknown")
@@ -151,7 +152,7 @@ def look_up(session: Session, secret: str, kind: TokenKind) -> Access:
     if token.expires_at <= at:
         raise BadToken(f"this one expired at {token.expires_at.isoformat(timespec='seconds')}")
     stale = token.last_used_at is None or at - token.last_used_at >= USE_NOTED
-    return Access(Person.of(user, token.scope), token.id, token.label, token.created_at, stale)
+    return Access(Person.of(user, token.scope), token.id, token.label, token.model, token.created_at, stale)
 
 
 OWNED = (
@@ -166,10 +167,10 @@ def note_use(session: Session, token_id: int) -> None:
     session.exec(update(Token).where(col(Token.id) == token_id).values(last_used_at=now(session)))
 
 
-def tokens(session: Session, user_id: int) -> list[TokenInfo]:
-    """Return the user's newest tokens, at most 200."""
-    mine = select(Token).where(Token.user_id == user_id, Token.kind == TokenKind.TOKEN)
-    return [from_row(TokenInfo, row) for row in session.exec(mine.order_by(col(Token.id).desc()).limit(200))]
+def tokens(session: Session, user_id: int) -> list[Token]:
+    """Return the user's newest tokens and keys of agents, at most 200."""
+    mine = select(Token).where(Token.user_id == user_id, Token.kind != TokenKind.SESSION)
+    return list(session.exec(mine.order_by(col(Token.id).desc()).limit(200)))
 
 
 def browsers(session: Session, user_id: int) -> list[Token]:
@@ -179,11 +180,13 @@ def browsers(session: Session, user_id: int) -> list[Token]:
 
 
 def revoke(session: Session, user_id: int, token_id: int) -> None:
-    """End a token or session now; revoking it again changes nothing. Raises NotFound: the user has no such token."""
+    """End a token, with the keys that it made, or a session now; revoking it again changes nothing. Raises NotFound:
+    the user has no such token.
+    """
     token = session.get(Token, token_id)
     if token is None or token.user_id != user_id:
         raise NotFound("token", token_id)
-    _revoke(session, col(Token.id) == token_id)
+    _revoke(session, col(Token.user_id) == user_id, or_(col(Token.id) == token_id, col(Token.maker_id) == token_id))
 
 
 def change_password(
@@ -229,10 +232,9 @@ def _issue(
     scope: Scope,
     lasts: timedelta,
     address: str = "",
-    prefix: str = "",
 ) -> Issued:
     random = base64.urlsafe_b64encode(surroundings(session).entropy(SECRET_BYTES)).rstrip(b"=")
-    secret = (prefix or PREFIX[kind]) + random.decode()
+    secret = PREFIX[kind] + random.decode()
     at = now(session)
     row = Token(
         user_id=user_id,

@@ -8,7 +8,8 @@ A ban takes these bots out of all current seasons, as an organiser's ruling does
 withdraws them where authors may withdraw: otherwise an author could close a second account to decide who gets the
 points of matches that its bots have yet to play.
 
-Rows are locked in the order season, bot, team, user (`league.service.people.teams`), then tables (`lock_places`).
+Rows are locked in the order season, bot, team, user (`league.service.people.teams`), after the places of tables and
+before the tables (`lock_places`).
 """
 
 import logging
@@ -26,6 +27,7 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import hand_over_team, leave_team, owned_by
 from deadheat.league.service.people.users import HOUSE, existing_user, forget_identities, insert_user, user_named
 from deadheat.league.service.seasons.absence import leave_everywhere
+from deadheat.league.service.tables.places import lock_places
 from deadheat.league.service.tables.sitting import seats_of
 from deadheat.league.service.tables.turns import resign
 from deadheat.league.states import Role, Scope, TokenKind
@@ -43,6 +45,7 @@ def close_account(session: Session, person: Person) -> None:
     """Close an account at its owner's wish; the caller has checked that it is the owner. Only the service's log records
     this, like everything that people do with their own accounts.
     """
+    lock_places(session)
     lock_enterable(session)
     leave_everywhere(session, person, _bots_of_nobody_else(session, person))
     _end(session, person)
@@ -59,6 +62,7 @@ def ban(session: Session, administrator: Person, name: str, reason: str) -> Pers
     if user.id == administrator.id:
         raise WrongState("own", _("This is your own account; close it on its page."))
     person = Person.of(user)
+    lock_places(session)
     lock_enterable(session)
     leave_everywhere(session, administrator, _bots_of_nobody_else(session, person), BANNED)
     _end(session, person)

@@ -78,7 +78,9 @@ def _left_to_agents(session: Session) -> int:
 def lock_places(session: Session) -> int:
     """Return `places_left` and lock it until the transaction ends. Call this before using or changing the number:
     otherwise a place that another person has just taken seems to be one that its owner left unused.
-    The order everywhere is: the person (`lock_user`), places, the table. Who may abandon a table locks places first.
+    The order everywhere is: places, seasons, bots, teams, the person (`lock_user`), the table. Who may abandon a table
+    locks places first. Only `touch_log` locks the season of a full table after it: without places, nobody who has
+    locked a season waits for such a table.
     """
     if session.get_bind().dialect.name == "postgresql":
         session.connection().execute(text(f"SELECT pg_advisory_xact_lock({PLACES_LOCK})"))

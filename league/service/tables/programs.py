@@ -139,7 +139,7 @@ def exchange(session: Session, job: TableJob, number: int, replies: Mapping[Seat
     the match goes on from here, or is abandoned for our failure if agents have heard the rest. Repeating the call is
     harmless.
     """
-    if heard(session, job, number):  # told already, so the table may have to be abandoned
+    if job.attempt > 1 or heard(session, job, number):  # told already, so the table may have to be abandoned
         lock_places(session)
     row = session.exec(HELD_LOCKED, params={"id": job.table_id, "attempt": job.attempt}).first()
     if row is None:

@@ -5,8 +5,7 @@ there. The house's bots take the seats that are still open after `HOUSE_AFTER`, 
 row says when (`nudge_at`, which nothing else reads of an open table): an agent that made a table to meet other people's
 agents waits for them alone.
 
-Two who queue at the same time must meet, so queueing is done under the lock of the places. Its order with the others
-is: the person, the places, the table.
+Two who queue at the same time must meet, so queueing is done under the lock of the places.
 """
 
 from datetime import timedelta
@@ -17,14 +16,15 @@ from sqlalchemy import select as columns
 from sqlmodel import Session, col, exists, select
 
 from deadheat.engine.games import GAMES
+from deadheat.league.causes import Cause
 from deadheat.league.database import now, surroundings
 from deadheat.league.errors import OverQuota, TooMany, UnknownGame, WrongState
 from deadheat.league.service.bots.bots import lock_user
 from deadheat.league.service.ground.steps import lock_season, set_values
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import HOUSE
-from deadheat.league.service.tables.places import agents_may_begin, lock_places
-from deadheat.league.service.tables.rated import guests
+from deadheat.league.service.tables import rated
+from deadheat.league.service.tables.places import abandon, agents_may_begin, lock_places
 from deadheat.league.service.tables.sitting import (
     Agent,
     Wanted,
@@ -62,8 +62,8 @@ def queue(session: Session, person: Person, game: str, agent: Agent) -> int:
     """
     if game not in GAMES:
         raise UnknownGame(game, tuple(sorted(GAMES)))
-    lock_user(session, person)
     lock_places(session)
+    lock_user(session, person)
     if (own := queued(session, person, game, agent.name)) is not None:
         return own
     for table_id in session.exec(TO_JOIN, params={"game": game, "person": person.id}).all():
@@ -106,41 +106,50 @@ def without_players(session: Session) -> list[int]:
 
 
 def sit_in(session: Session, table_id: int) -> bool:
-    """Let the house's bots take the open seats of a table; it then waits for a worker. Return False if it waits on:
-    there is no house bot of the game, no place is free, or one of the agents' owners has enough tables with bots.
+    """Let the house's bots take the open seats of a table; it then waits for a worker. An agent whose owner has enough
+    tables with bots loses its seat to them, so that others need not wait for that. Return False if the table waits on:
+    there is no house bot of the game, no place is free, or no agent's owner may have another table with bots.
     """
     is_room = agents_may_begin(session, lock_places(session)) > 0
     season_id = session.get_one(GameTable, table_id).season_id
     season = None if season_id is None else lock_season(session, season_id)
-    table = at_table(session, table_id, locked=True)
-    row, free, at = table.row, open_seats(table), now(session)
+    table, at = at_table(session, table_id, locked=True), now(session)
+    row = table.row
     if row.state is not TableState.OPEN or row.nudge_at > at:
         return False
+    if season is not None:
+        rated.give_up_absent(session, row, table.seats)
+    if len(open_seats(table)) == row.seats:
+        abandon(session, table_id, TableState.OPEN, Cause.LEFT)
+        return False
+    busy = _may_not_meet_bots(session, table)
+    free = [seat for seat in table.seats.values() if seat.user_id is None or seat.user_id in busy]
     newest = dict(session.connection().execute(HOUSE_VERSIONS, {"game": row.game}).all())
     if season is not None:
-        newest = guests(session, season, newest)
+        newest = rated.guests(session, season, newest)
         is_room = is_room and len(newest) >= len(free)  # no version plays itself in a season
-    if not newest or not is_room or not _may_meet_bots(session, table):
+    if not newest or not is_room or len(free) == row.seats:
         row.nudge_at = at + AGAIN_AFTER
         return False
     drawn: list[int] = []
     for seat in free:
         drawn = drawn or [*newest.values()]  # a bot sits there twice only if there are fewer bots than seats
         chosen = int.from_bytes(surroundings(session).entropy(8)) % len(drawn)
+        rated.empty(seat)
         seat.kind, seat.version_id = SeatKind.PROGRAM, drawn.pop(chosen)
     session.flush()
     begin_if_full(session, table)
     return True
 
 
-def _may_meet_bots(session: Session, table: AtTable) -> bool:
-    owners = [seat.user_id for seat in table.seats.values() if seat.user_id is not None]
-    try:
-        for owner in session.exec(select(User).where(col(User.id).in_(owners))).all():
+def _may_not_meet_bots(session: Session, table: AtTable) -> set[int]:
+    owners, busy = [seat.user_id for seat in table.seats.values() if seat.user_id is not None], set[int]()
+    for owner in session.exec(select(User).where(col(User.id).in_(owners))).all():
+        try:
             must_have_room_with_bots(session, Person.of(owner))
-    except (TooMany, OverQuota):
-        return False
-    return True
+        except (TooMany, OverQuota):
+            busy.add(owner.id)
+    return busy
 
 
 OPEN_HERE = (

@@ -27,6 +27,7 @@ from deadheat.league.causes import Cause
 from deadheat.league.database import now, surroundings
 from deadheat.league.jobs import AttemptRecord, MatchJob, ProgramRef, SeriesJob
 from deadheat.league.outcomes import outcome
+from deadheat.league.service.bots.bots import active
 from deadheat.league.service.course.states import past_its_ladder
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.life import NO_WORKER_UNTIL
@@ -75,6 +76,20 @@ def plan(session: Session, row: GameTable, seats: Mapping[Seat, TableSeat]) -> N
     row.match_id, row.seed, row.commitment = match.id, match.seed, match.commitment
     held = {"attempt": ATTEMPT, "lease_until": NO_WORKER_UNTIL, "started_at": at}
     assert move(session, Series, series_id, JobState.QUEUED, JobState.RUNNING, **held)
+
+
+def empty(seat: TableSeat) -> None:
+    """Let another agent have the seat."""
+    seat.user_id, seat.entrant_id, seat.name, seat.model = None, None, None, ""
+
+
+def give_up_absent(session: Session, row: GameTable, seats: Mapping[Seat, TableSeat]) -> None:
+    """Empty the seats of agents that no longer take part in the season. The season and the table are locked."""
+    out = select(AbsentEntry.bot_id).where(AbsentEntry.season_id == row.season_id)
+    playing = select(BotVersion.id).join(Bot, col(Bot.id) == BotVersion.bot_id).where(active(), col(Bot.id).not_in(out))
+    here = {seat.entrant_id: seat for seat in seats.values() if seat.entrant_id is not None}
+    for entrant_id in here.keys() - session.exec(playing.where(col(BotVersion.id).in_(here))).all():
+        empty(here[entrant_id])
 
 
 def _seated(session: Session, match_id: int) -> list[tuple[int, Seat]]:

@@ -59,7 +59,14 @@ MOST_REFUSALS = 2
 OPEN_FOR = timedelta(minutes=10)
 """How long a table waits for agents to take its open seats, and after its last question for a process with its game."""
 
+MOST_ABSENCES = 16
+"""How many of the site's absences a table keeps: more than between a question and the end of its turn."""
+
 MOST_WATCHED = 500  # tables of one `watch`; the others have their turn at the next
+
+
+Absences = list[list[timedelta]]
+"""When the site was away: how long ago each absence began and ended."""
 
 
 @dataclass(slots=True)
@@ -106,8 +113,7 @@ def own_seat(table: AtTable, person: Person, kind: SeatKind = SeatKind.PERSON) -
     for seat in table.seats.values():
         if seat.user_id == person.id and seat.kind is kind:
             return seat
-    sentence = _("You have no seat at table %(n)s.", n=table.row.id)
-    raise NotFound("table", table.row.id, sentence)
+    raise NotFound("table", table.row.id, _("You have no seat at table %(n)s.", n=table.row.id))
 
 
 def go_on(session: Session, table: AtTable, moved: bool = False) -> Unfinished:
@@ -195,15 +201,12 @@ def deadline(session: Session, row: GameTable, seat: TableSeat) -> datetime | No
     until = min(seat.delivered_at or latest, latest) + timedelta(seconds=pace_seconds)
     if seat.kind is SeatKind.PERSON:
         return min(until, row.started_at + timedelta(seconds=settings.exhibition_seconds))
-    until += FOR_THE_NETWORK
-    over = row.started_at + timedelta(seconds=settings.exhibition_seconds)
-    return until if row.open_place is None else min(until, over)
+    return until + FOR_THE_NETWORK
 
 
 def is_late(session: Session, row: GameTable, seat: TableSeat, at: datetime) -> bool:
     """Say whether the seat's time was over at that instant."""
-    until = deadline(session, row, seat)
-    return until is not None and until < at
+    return (until := deadline(session, row, seat)) is not None and until < at
 
 
 def allow_for_absence(table: AtTable, at: datetime) -> None:
@@ -212,6 +215,7 @@ def allow_for_absence(table: AtTable, at: datetime) -> None:
     since = row.watched_at or datetime.min.replace(tzinfo=UTC)  # another version's row says nothing
     if since >= at - AWAY:
         return
+    row.absences = [*row.absences, [since.timestamp(), at.timestamp()]][-MOST_ABSENCES:]
     if row.started_at is not None:
         row.started_at += at - max(since, row.started_at)
     for seat in table.seats.values():
@@ -249,10 +253,11 @@ def answer(
     line: str,
     kind: SeatKind = SeatKind.PERSON,
     waited: Callable[[], timedelta] = timedelta,
-    ours: Callable[[timedelta], timedelta] = lambda _: timedelta(),
+    ours: Callable[[timedelta, Absences], timedelta] = lambda *_: timedelta(),
 ) -> Receipt:
     """Make a move: `line` is what a bot would print, `turn` the number of the question. `waited`: the time since it was
-    received, to be asked when nothing more is waited for. `ours`: how much of a time until then may be our fault.
+    received, to be asked when nothing more is waited for. `ours`: how much of a time until then may be our fault, not
+    counting the site's absences, which everybody has been given.
 
     While no worker holds the match, the last question may also be answered: it will be asked again. The same answer may
     be given twice. Of an agent, the rules refuse `MOST_REFUSALS` answers to a question, each of which may be
@@ -277,7 +282,7 @@ def answer(
         raise WrongState("answered", _("This move has been made already."))
     site_is_there(table, at)
     if is_late(session, row, seat, received_at):
-        received_at -= ours(received_at - (seat.delivered_at or seat.ready_at or received_at))
+        received_at -= ours(*_since_asked(row, seat, received_at))
     if is_late(session, row, seat, received_at):
         raise WrongState("late", _("It is too late for this move: the match has moved on, or is over."))
     if "\n" in line or len(line.encode("utf-8", "replace")) > MAX_LINE_BYTES:
@@ -295,6 +300,17 @@ def answer(
     seat.turns = [*seat.turns, [turn, len(table.replies), *(round(stamp.timestamp() * 1000) for stamp in stamps)]]
     go_on(session, table)
     return Receipt(turn, received_at, at)
+
+
+def _since_asked(row: GameTable, seat: TableSeat, at: datetime) -> tuple[timedelta, Absences]:
+    """Return the time since the seat was asked, without what it has been given, and the site's absences before `at`."""
+    asked_at = seat.delivered_at or seat.ready_at or at
+    absences = [[at - datetime.fromtimestamp(each, UTC) for each in pair] for pair in row.absences]
+    for began, ended in reversed(absences):
+        if asked_at >= at - ended:  # it was asked after this absence
+            break
+        asked_at -= began - ended
+    return at - asked_at, absences
 
 
 def _given(table: AtTable, seat: TableSeat, turn: int) -> tuple[str | None, Receipt] | None:
@@ -323,16 +339,17 @@ def resign(session: Session, person: Person, table_id: int, kind: SeatKind = Sea
     """Leave the match. Whatever a worker is doing, the person may sit down elsewhere at once. Raises NotFound.
 
     A person who leaves before a worker has taken the match has not played at all. A match that a worker has taken is
-    played to its end, for the record.
+    played to its end, for the record; so is every match of a season, which exists as soon as its table is full.
     """
     lock_places(session)
     table = at_table(session, table_id, locked=True)
     row, seat = table.row, own_seat(table, person, kind)
     others = [each for each in table.seats.values() if each.user_id and not each.resigned and each is not seat]
     if row.state is TableState.OPEN and others:  # they wait for somebody else
-        seat.user_id, seat.entrant_id, seat.name, seat.model = None, None, None, ""
+        rated.empty(seat)
         return
-    if row.state in (TableState.OPEN, TableState.QUEUED) and (row.started_at is None or not others):
+    ends = row.match_id is None and (row.started_at is None or not others)
+    if ends and row.state in (TableState.OPEN, TableState.QUEUED):
         cause = Cause.LEFT if row.started_at is None else Cause.RESIGNED
         if abandon(session, table_id, row.state, cause):
             return
@@ -419,7 +436,8 @@ ASKED = exists().where(col(TableSeat.table_id) == GameTable.id, col(TableSeat.re
 ASKED = ASKED.where(col(TableSeat.reply).is_(None), ~col(TableSeat.resigned))
 READY, BEGAN = (extract("epoch", col(at)) for at in (TableSeat.ready_at, GameTable.started_at))
 ASKED_LONG_AGO = ASKED.where(READY + func.coalesce(GameTable.pace_seconds, bindparam("pace")) < LATE)
-OVER = col(GameTable.open_place).is_not(None) & (BEGAN + bindparam("longest") < LATE)
+OVER = col(GameTable.open_place).is_not(None) & col(GameTable.pace_seconds).is_(None)
+OVER &= BEGAN + bindparam("longest") < LATE
 UNSEEN = col(GameTable.watched_at).is_(None) | (col(GameTable.watched_at) < AT)
 WATCHED = (  # no table that may have news is left out; most of the others are
     select(GameTable)
@@ -453,8 +471,7 @@ ALL_SEATS = (
 
 
 def _end_turns(session: Session, table: AtTable, late: list[TableSeat]) -> None:
-    match = so_far(table)
-    if match is not None:
+    if (match := so_far(table)) is not None:
         for seat in late:
             until = deadline(session, table.row, seat)
             absent = seat.delivered_at is None or (until is not None and until < seat.delivered_at)

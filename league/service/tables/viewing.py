@@ -12,6 +12,7 @@ from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
 from deadheat.engine.core import Fault, Seat
+from deadheat.engine.language import _
 from deadheat.engine.unfinished import Unfinished
 from deadheat.league.database import now
 from deadheat.league.errors import NotFound
@@ -20,7 +21,7 @@ from deadheat.league.records.tables import TableTurn
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.tables.advising import MOST_TRIES
 from deadheat.league.service.tables.places import NEW, places_left
-from deadheat.league.service.tables.turns import AtTable, at_table, deadline, known_as, own_seat, site_is_there, so_far
+from deadheat.league.service.tables.turns import AtTable, at_table, deadline, own_seat, site_is_there, so_far
 from deadheat.league.states import NOT_OVER, SeatKind, TableState
 from deadheat.league.tables import Bot, BotVersion, GameTable, TableSeat, User
 
@@ -45,7 +46,8 @@ class Player:
     @property
     def known_as(self) -> str:
         """The name on pages."""
-        return known_as(self.name, self.author) if self.kind is SeatKind.AGENT and self.name else self.name
+        its = {"name": self.name, "author": self.author}
+        return _("%(name)s (agent of %(author)s)", **its) if self.kind is SeatKind.AGENT and self.name else self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class TableInfo:
     id: int
     game: str
     variant: Sequence[str] | None
+    season_id: int | None
     match_id: int | None
     state: TableState
     seats: int
@@ -83,6 +86,11 @@ class TableInfo:
     advice_comes: bool
     created_at: datetime
     finished_at: datetime | None
+
+    @property
+    def is_duel(self) -> bool:
+        """Whether one plays against a bot or its copies: all other seats are theirs."""
+        return {player.bot_id for player in self.players if player.seat != self.seat} == {self.bot_id} - {0}
 
     @property
     def timed(self) -> set[Seat]:
@@ -187,11 +195,11 @@ def waits_for(table: AtTable, seat: TableSeat) -> bool:
     return is_asked and seat.reply is None and not seat.resigned
 
 
-def is_news(session: Session, person: Person, table_id: int) -> bool:
-    """Say whether the person's agent has to answer, or the match is over. Raises NotFound."""
+def is_news(session: Session, person: Person, table_id: int, after: int = 0) -> bool:
+    """Say whether the person's agent has to answer a later turn than `after`, or the match is over. Raises NotFound."""
     table = at_table(session, table_id)
     seat = own_seat(table, person, SeatKind.AGENT)
-    return table.row.state not in NOT_OVER or waits_for(table, seat)
+    return table.row.state not in NOT_OVER or (table.row.turn > after and waits_for(table, seat))
 
 
 def open_tables(session: Session, limit: int) -> list[TableInfo]:
