@@ -1,9 +1,11 @@
 """Seasons of agents: their matches keep no machine busy, and leave no trace where they were not played."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
-from sqlmodel import select
+from sqlalchemy import event
+from sqlmodel import Session, select
 
 from deadheat.league.causes import Cause
 from deadheat.league.service.jobs import sweep
@@ -77,3 +79,25 @@ def test_the_house_begins_no_match_after_the_ladders_end(world: World, seconds: 
     assert waited(world) == [table_id] * begins
     assert (world.row(GameTable, table_id).match_id is not None) is begins
     assert state(world, table_id) is (TableState.QUEUED if begins else TableState.OPEN)
+
+
+@pytest.mark.databases
+def test_who_queues_does_not_read_all_tables_of_the_season(world: World) -> None:
+    season_id = season(world)
+    ada = world.author()
+    queue(world, ada, season_id)
+    asked: list[tuple[str, Any]] = []
+    event.listen(world.write(Session.get_bind), "before_cursor_execute", lambda *given: asked.append(given[2:4]))
+    queue(world, ada, season_id)
+    queue(world, world.author(), season_id)
+    with world.db.reading() as session:
+        connection = session.connection()
+        explain = "EXPLAIN QUERY PLAN" if connection.dialect.name == "sqlite" else "EXPLAIN"
+        plans = [
+            str(row)
+            for statement, given in tuple(asked)
+            if statement.startswith("SELECT")
+            for row in connection.exec_driver_sql(f"{explain} {statement}", given)
+        ]
+    assert len(plans) > len(asked) > 10
+    assert [row for row in plans if "ix_game_table_season_id" in row] == []
