@@ -185,8 +185,8 @@ def test_the_order_of_locks_is_the_same_for_rated_tables(world: World) -> None:
         world.write(turns.resign, person, table_id, SeatKind.AGENT)
     record = world.read(turns.record, table_id)
     assert record is not None
-    over = {"attempt": 0, "result": record.result, "transcript_sha256": "0" * 64, "transcript": record}
-    assert locks(world, partial(turns.finish, table_id=table_id, **over)) == ["places", "table", "season"]
+    over = (table_id, 0, record.result, "0" * 64, record)
+    assert locks(world, lambda session: turns.finish(session, *over)) == ["places", "table", "season"]
     assert locks(world, partial(closing.close_account, person=eve)) == ["places", "season", "person", "table"]
 
 
