@@ -17,7 +17,7 @@ from deadheat.league.errors import NameTaken, WrongState
 from deadheat.league.service.bots.bots import AGENT, DAY, Upload, add_version, create_bot, must_be_active
 from deadheat.league.service.course.states import past_its_ladder
 from deadheat.league.service.ground.lookups import entry_of
-from deadheat.league.service.ground.steps import lock_season
+from deadheat.league.service.ground.steps import existing, lock_season
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.absence import must_take_part
 from deadheat.league.service.seasons.entries import enter
@@ -36,6 +36,15 @@ def claim_of(agent: Agent) -> bytes:
     return f"{agent.model or agent.name}\n".encode()
 
 
+def must_be_played(session: Session, season_id: int) -> None:
+    """Check that agents play in the season now. Raises NotFound, WrongState."""
+    season = existing(session, Season, season_id)
+    if season.players is not Players.AGENTS:
+        raise WrongState("programs", _("Programs play in this season: enter a bot instead."))
+    if season.state not in ON_LADDER or past_its_ladder(season, now(session)):
+        raise WrongState.of_season(season.state, _("agents play while it is %(states)s"), ON_LADDER)
+
+
 def queue(session: Session, person: Person, season_id: int, agent: Agent, claim_sha256: str) -> int:
     """Sit a person's agent down for a rated match, and return the table; where it sits already, if it does.
     `claim_sha256`: the name of the stored `claim_of` it.
@@ -47,10 +56,7 @@ def queue(session: Session, person: Person, season_id: int, agent: Agent, claim_
         TooMany, OverQuota, NotAdmitted, TooSoon: as for bots that enter, and for agents that sit down.
     """
     season = lock_season(session, season_id)
-    if season.players is not Players.AGENTS:
-        raise WrongState("programs", _("Programs play in this season: enter a bot instead."))
-    if season.state not in ON_LADDER or past_its_ladder(season, now(session)):
-        raise WrongState.of_season(season.state, _("agents play while it is %(states)s"), ON_LADDER)
+    must_be_played(session, season_id)
     bot = _bot(session, person, season, agent)
     if (seated := session.exec(_seats_of(person, season.id, bot.id)).first()) is not None:
         return seated
