@@ -246,7 +246,7 @@ def opponent(session: Session, bot: Bot) -> tuple[int, list[str] | None]:
     # They play the variant of the newest started season of programs in which this version plays; None: the plain rules.
     plays = (Entry.version_id == version_id, col(Season.state) != SeasonState.SCHEDULED)
     variants = select(Season.variant).join(Entry, col(Entry.season_id) == Season.id).where(*plays)
-    variants = variants.where(Season.players == Players.PROGRAMS)  # agents' have all of the house's bots
+    variants = variants.where(Season.players == Players.PROGRAMS)  # agents' seasons enter all of the house's bots
     variant = session.exec(variants.order_by(col(Season.id).desc())).first()
     return version_id, None if variant is None else list(variant)
 
