@@ -139,7 +139,7 @@ def problem(
     if request.url.path.startswith("/api/"):
         where = "match-" if code == "not-found" and "/matches/" in request.url.path else ""
         status, body["error"] = in_seeds_words(status, where + code, (extra or {}).get("state"))
-        body |= {"details": detail, "status": status}
+        body |= {"details": detail, "status": status, "title": HTTPStatus(status).phrase}
         body |= {"retryAfterMs": 1000 * int(after)} if (after := (headers or {}).get("Retry-After")) else {}
     return Response(json.dumps(body), status, dict(headers or {}), PROBLEM)
 

@@ -61,6 +61,8 @@ Label = Annotated[
     str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._@+:-]*$", max_length=64, strip_whitespace=True)
 ]
 
+LabelOrEmpty = Annotated[Label, StringConstraints(pattern=r"^([A-Za-z0-9][A-Za-z0-9 ._@+:-]*)?$")]
+
 MOST_LISTED = 1000
 Limit = Annotated[int, Field(ge=1, le=MOST_LISTED)]
 

@@ -109,6 +109,11 @@ class Transcript:
                 if limit_ns is not None:
                     yield made(Prompt, (number, message, limit_ns, replies[seat]))
 
+    def measured(self) -> Iterator[Prompt]:
+        """Yield the prompts of programs, whose own time was measured."""
+        remote = untimed(self.about)
+        return (prompt for prompt in self.prompts() if prompt.message.seat not in remote)
+
     def events(self) -> Iterator[Event]:
         """Yield the events for viewers, in order."""
         for exchange in self.exchanges:
@@ -118,6 +123,14 @@ class Transcript:
         """Return the last prompt of a seat: where its fault, if it has one, was committed."""
         theirs = [prompt for prompt in self.prompts() if prompt.message.seat == seat]
         return theirs[-1] if theirs else None
+
+
+def untimed(about: Mapping[str, object]) -> frozenset[Seat]:
+    """Return the seats of agents, which answer over a network: their times stand in the label `turns`, and were not
+    measured as own time.
+    """
+    turns = about.get("turns")
+    return frozenset(int(seat) for seat in turns if seat.isdecimal()) if isinstance(turns, dict) else frozenset()
 
 
 def encode(transcript: Transcript) -> bytes:

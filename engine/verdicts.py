@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from deadheat.engine.core import Fault, Reply, Seat
+from deadheat.engine.core import NS_PER_MS, Fault, Reply, Seat
 from deadheat.engine.figures import counted, duration, limit
 from deadheat.engine.language import N_, _
 from deadheat.engine.scenes.core import Scene
-from deadheat.engine.transcript import Prompt, Transcript
+from deadheat.engine.transcript import Prompt, Transcript, untimed
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,21 @@ VERDICTS: Mapping[Fault, Verdict] = {
     Fault.MEMORY: Verdict(N_("killed for using more than its memory"), N_("use less memory")),
 }
 
+OF_AGENTS: Mapping[Fault, Verdict] = {
+    Fault.TIMEOUT: Verdict(N_("no answer within the time for a move"), N_("answer before the question's deadline")),
+    Fault.EXITED: Verdict(
+        N_("your agent resigned, or did not fetch its question in time"),
+        N_("ask for questions until the match is over"),
+    ),
+}
+"""What differs for agents, which answer over a network."""
+
 COMPUTED = 0.5  # share of the limit; a bot that used more CPU time was thinking
+
+
+def verdict(transcript: Transcript, seat: Seat, fault: Fault) -> Verdict:
+    """Return what a seat's fault means and how to cure it."""
+    return OF_AGENTS.get(fault, VERDICTS[fault]) if seat in untimed(transcript.about) else VERDICTS[fault]
 
 
 def ending(transcript: Transcript, seat: Seat) -> str:
@@ -72,7 +86,7 @@ def why(transcript: Transcript, seat: Seat) -> str | None:
 
 def slowest(transcript: Transcript, seat: Seat, count: int = 5) -> list[Prompt]:
     """Return a seat's slowest answers by the share of their limits that was own time."""
-    prompts = [p for p in transcript.prompts() if p.message.seat == seat]
+    prompts = [p for p in transcript.measured() if p.message.seat == seat]
     prompts.sort(key=used, reverse=True)
     return prompts[:count]
 
@@ -87,10 +101,17 @@ def past_deadline(prompt: Prompt) -> bool:
     return prompt.reply.line is not None and prompt.reply.elapsed_ns > prompt.limit_ns
 
 
+def own_ms(transcript: Transcript, prompt: Prompt | None) -> float | None:
+    """Return the own time of the answer at which a seat failed, 0 without any; None: it is an agent's, not measured."""
+    if prompt is not None and prompt.message.seat in untimed(transcript.about):
+        return None
+    return prompt.reply.own_ns / NS_PER_MS if prompt else 0.0
+
+
 def own_times(transcript: Transcript) -> Mapping[tuple[Seat, str], tuple[list[int], list[int]]]:
     """Return the own times of a match's replies and their limits, both in nanoseconds, by seat and command."""
     times: dict[tuple[Seat, str], tuple[list[int], list[int]]] = {}
-    for _number, message, limit_ns, reply in transcript.prompts():
+    for _number, message, limit_ns, reply in transcript.measured():
         own_ns, limits_ns = times.setdefault((message.seat, message.command), ([], []))
         own_ns.append(reply.own_ns)
         limits_ns.append(limit_ns)
@@ -172,10 +193,10 @@ def last_exchanges(transcript: Transcript, seat: Seat, count: int) -> list[int]:
     return before + [number for number in numbers if number > last.exchange][:1]
 
 
-def hint(fault: Fault, prompt: Prompt) -> str | None:
-    """Return a hint about the fault from the last prompt's own time and CPU time, or None."""
+def hint(fault: Fault, prompt: Prompt, measured: bool = True) -> str | None:
+    """Return a hint about the fault from the last prompt's own time and CPU time, if they were measured, or None."""
     reply = prompt.reply
-    if fault is not Fault.TIMEOUT:
+    if fault is not Fault.TIMEOUT or not measured:
         return None
     if reply.cpu_ns is None:
         return _("no line within %(limit)s; its CPU time was not measured.", limit=limit(prompt.limit_ns))

@@ -105,12 +105,14 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class FaultRecord:
-    """The place in a match at which a seat failed, for people."""
+    """The place in a match at which a seat failed, for people. `elapsed_ms` is None for an agent, whose own time was
+    not measured.
+    """
 
     seat: Seat
     fault: Fault
     command: str
-    elapsed_ms: float
+    elapsed_ms: float | None
     why: str
 
 

@@ -4,10 +4,10 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from deadheat.engine.core import NS_PER_MS, Fault, Seat
+from deadheat.engine.core import Fault, Seat
 from deadheat.engine.scenes import comeback
 from deadheat.engine.transcript import Prompt, Transcript
-from deadheat.engine.verdicts import past_deadline
+from deadheat.engine.verdicts import own_ms, past_deadline
 from deadheat.league.jobs import AttemptRecord, FaultRecord, Latency, MatchOutcome
 from deadheat.league.time_buckets import bucket
 from deadheat.sandbox.box import Exit
@@ -42,15 +42,15 @@ def fault_records(transcript: Transcript) -> tuple[FaultRecord, ...]:
     for seat, fault in sorted(transcript.result.faults.items()):
         prompt = transcript.last_prompt(seat)
         command = prompt.message.command if prompt else ""
-        elapsed_ms = prompt.reply.own_ns / NS_PER_MS if prompt else 0.0
+        elapsed_ms = own_ms(transcript, prompt)
         records.append(FaultRecord(seat, fault, command, elapsed_ms, reasons.get(seat, "")))
     return tuple(records)
 
 
 def latencies(transcript: Transcript) -> tuple[Latency, ...]:
-    """Return response times by seat and command, in own time, to which limits apply."""
+    """Return programs' response times by seat and command, in own time, to which limits apply."""
     groups: defaultdict[tuple[Seat, str], list[Prompt]] = defaultdict(list)
-    for prompt in transcript.prompts():
+    for prompt in transcript.measured():
         groups[prompt.message.seat, prompt.message.command].append(prompt)
     return tuple(_latency(*key, prompts) for key, prompts in sorted(groups.items()))
 

@@ -233,7 +233,7 @@ def _reason(context: Context, played: Played, seat: Seat) -> str:
                 raise SandboxError(Cause.HOST_UNFIT, " ".join(reasons))
         why = f": {record.why}" if record.why else ""
         table = f" at a table of {played.transcript.seats}" if played.transcript.seats > 2 else ""
-        took = f"after {record.elapsed_ms:.1f} ms"
+        took = f"after {record.elapsed_ms or 0.0:.1f} ms"
         return f"the trial match{table} ended with {record.fault} at {record.command} {took}{why}"
     return ""
 

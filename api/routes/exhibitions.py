@@ -20,7 +20,7 @@ from deadheat.engine.replay import known_rules
 from deadheat.engine.scenes import Scene, document
 from deadheat.engine.transcript import Transcript
 from deadheat.league.causes import Cause
-from deadheat.league.errors import WrongState
+from deadheat.league.errors import NotFound, WrongState
 from deadheat.league.service.tables.viewing import Table, TableInfo, table_info
 from deadheat.league.states import TableState
 
@@ -169,6 +169,8 @@ def get_advice(shared: Shared, exhibition_id: Id) -> Response:
 
 def _done(shared: Services, exhibition_id: int) -> TableInfo:
     info = shared.read(table_info, exhibition_id)
+    if info.match_id is not None:
+        raise NotFound("table", exhibition_id, _("It is match %(n)s of a season.", n=info.match_id))
     if info.transcript_sha256 is None:
         raise WrongState.of_match(info.state, "only matches that were played to the end have a transcript")
     return info

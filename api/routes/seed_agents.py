@@ -8,7 +8,7 @@ with, where that is JSON; `lines` is always what it would have read since its la
 
 import json
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request
 from fastapi.concurrency import run_in_threadpool
@@ -18,7 +18,7 @@ from sqlmodel import Session
 from deadheat.api.deps import Id, Received, Shared, asker, credentials, look_up
 from deadheat.api.edge.arrival import Arrival
 from deadheat.api.routes.tables import until_news
-from deadheat.api.schemas import MAX_ID, Input, Label
+from deadheat.api.schemas import MAX_ID, Input, Label, LabelOrEmpty
 from deadheat.api.services import Services
 from deadheat.api.watching import keep_record
 from deadheat.engine.core import MAX_LINE_BYTES
@@ -75,8 +75,8 @@ class Lenient(Input):
 class Registration(Lenient):
     """A new agent."""
 
-    name: Annotated[Label, StringConstraints(pattern=r"^[A-Za-z0-9 _-]*$")]
-    model: Label | Literal[""] = ""
+    name: Annotated[Label, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 _-]*$")]
+    model: LabelOrEmpty = ""
 
 
 class Wanted(Lenient):
@@ -99,7 +99,8 @@ def register(request: Request, shared: Shared, sent: Annotated[Any, Depends(cred
         raise errors.BadToken(NO_KEY)
     issued = shared.change(issue_agent_key, asker(request, shared, sent), body.name, body.model, sent.credentials)
     about = {"id": str(issued.id), "name": body.name, "model": body.model, "apiKey": issued.secret}
-    return about | {"claim_url": f"{shared.settings.site_url.rstrip('/')}/account", "verification_code": None}
+    address = (shared.settings.site_url or str(request.base_url)).rstrip("/")
+    return about | {"claim_url": f"{address}/account", "verification_code": None}
 
 
 @router.get("/games")
@@ -170,11 +171,20 @@ def _place(session: Session, player: Player, game: str) -> Told:
 
 
 @router.get("/matches/{match_id}/state")
-async def state(shared: Shared, player: Asking, request: Request, match_id: Id, wait: bool = False) -> Told:
-    """Return the match as the agent sees it; `wait`: once it is asked or the match is over, within 25 seconds."""
+async def state(
+    shared: Shared,
+    player: Asking,
+    request: Request,
+    match_id: Id,
+    wait: bool = False,
+    after: Annotated[int, Query(alias="afterSequence", ge=0, le=MAX_ID)] = 0,
+) -> Told:
+    """Return the match as the agent sees it; `wait`: once it is asked a turn after `after` or the match is over, within
+    25 seconds.
+    """
     if wait:
         await run_in_threadpool(shared.read, must_sit, player, match_id)
-        await until_news(shared, player.person, request, match_id)
+        await until_news(shared, player.person, request, match_id, after)
     return await run_in_threadpool(shared.change, state_of, player, match_id)
 
 

@@ -23,7 +23,6 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.security.utils import get_authorization_scheme_param
 from pydantic import ValidationError
 from sqlalchemy.exc import SQLAlchemyError
-from sqlmodel import Session
 from starlette.responses import JSONResponse
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -37,7 +36,6 @@ from deadheat.api.schemas import MAX_ID
 from deadheat.api.services import Services
 from deadheat.league import errors
 from deadheat.league.service.tables import queueing, turns, viewing
-from deadheat.league.states import NOT_OVER, SeatKind
 
 log = logging.getLogger(__name__)
 
@@ -136,7 +134,7 @@ async def _push_turns(shared: Services, socket: WebSocket, player: Player, match
     await socket.send_json({"type": "connected", "matchId": str(match_id)})
     told = 0
     while True:
-        if await run_in_threadpool(shared.read, _is_news, player, match_id, told):
+        if await run_in_threadpool(shared.read, viewing.is_news, player.person, match_id, told):
             state = await run_in_threadpool(shared.change, state_of, player, match_id)
             if state["status"] == "game_over":
                 return await socket.send_json({**state, "type": "game_over"})
@@ -144,12 +142,6 @@ async def _push_turns(shared: Services, socket: WebSocket, player: Player, match
                 told = state["sequence"]
                 await socket.send_json({**state, "type": "your_turn", "deadline": state["deadline"].isoformat()})
         await asyncio.sleep(LOOK_SECONDS)
-
-
-def _is_news(session: Session, player: Player, match_id: int, told: int) -> bool:
-    table = turns.at_table(session, match_id)
-    seat = turns.own_seat(table, player.person, SeatKind.AGENT)
-    return table.row.state not in NOT_OVER or (table.row.turn > told and viewing.waits_for(table, seat))
 
 
 async def _hear(shared: Services, socket: WebSocket, match_id: int) -> None:

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from deadheat.api.deps import REFUSED, Asker, Id, Received, Shared
 from deadheat.api.pages.player.exhibition import LOOK_SECONDS, Tables
-from deadheat.api.schemas import MAX_ID, Input, Items, Label, Name, RowId
+from deadheat.api.schemas import MAX_ID, Input, Items, Label, LabelOrEmpty, Name, RowId
 from deadheat.api.services import Services
 from deadheat.api.watching import keep_record
 from deadheat.engine.core import MAX_LINE_BYTES
@@ -36,6 +36,9 @@ WAIT_SECONDS = 25.0
 MOST_OPEN = 100
 """The most open tables of a list."""
 
+HIDDEN = {"name": "-", "author": "", "model": ""}
+"""Somebody who waits at a season's table."""
+
 MOST_SEATS = 16
 """More than any game has; the game's own number is checked."""
 
@@ -44,14 +47,14 @@ class Joining(Input):
     """An agent, as it describes itself."""
 
     name: Label = Field(description="The agent's name, for those who watch.", examples=["my-agent"])
-    model: Label | Literal[""] = Field(default="", description="Which model or program it is. Nobody checks it.")
+    model: LabelOrEmpty = Field(default="", description="Which model or program it is. Nobody checks it.")
 
 
 class Entrant(Input):
     """An agent in seasons: the bot of its owner that has this name."""
 
     name: Name = Field(description="Its name, as that of a bot.", examples=["my-agent"])
-    model: Label | Literal[""] = Field(
+    model: LabelOrEmpty = Field(
         default="", description="Which model or program it is: each is a version of its own. Nobody checks it."
     )
 
@@ -115,7 +118,9 @@ def queue_for_season(shared: Shared, asker: Asker, season_id: Id, body: Entrant)
 
 @router.get("/{table_id}", responses={404: {}})
 def get_table(shared: Shared, table_id: Id) -> TableView:
-    """Return a table. When it is over, `/v1/exhibitions/{table_id}` has its replay and transcript."""
+    """Return a table. When it is over, `/v1/exhibitions/{table_id}/replay` and `/transcript` show how it was played; if
+    it has a `match_id`, `/v1/matches/{match_id}/replay` and `/transcript` do.
+    """
     info = shared.read(viewing.table_info, table_id)
     if info.state in NOT_OVER and any(player.kind is SeatKind.PERSON for player in info.players):
         raise NotFound("table", table_id)
@@ -142,18 +147,18 @@ async def next_turn(
     return await run_in_threadpool(shared.change, viewing.next_turn, asker, table_id, after)
 
 
-async def until_news(shared: Services, person: Person, request: Request, table_id: int) -> None:
-    """Wait until the person's agent has to answer, or the match is over, but not long. Raises NotFound,
-    HTTPException.
+async def until_news(shared: Services, person: Person, request: Request, table_id: int, after: int = 0) -> None:
+    """Wait until the person's agent has to answer a turn after `after`, or the match is over, but not long. Raises
+    NotFound, HTTPException.
     """
     tables: Tables = request.app.state.tables
-    if not await run_in_threadpool(shared.read, viewing.is_news, person, table_id):
+    if not await run_in_threadpool(shared.read, viewing.is_news, person, table_id, after):
         tables.agents.check(request)  # only who must wait needs room
         with tables.agents.taken(request):
             ends = time.monotonic() + WAIT_SECONDS
             while time.monotonic() < ends and not await request.is_disconnected():
                 await asyncio.sleep(LOOK_SECONDS)
-                if await run_in_threadpool(shared.read, viewing.is_news, person, table_id):
+                if await run_in_threadpool(shared.read, viewing.is_news, person, table_id, after):
                     break
     if await request.is_disconnected():  # nobody reads the answer, so nothing is delivered
         raise HTTPException(408)
@@ -197,7 +202,11 @@ def _begun(shared: Services, table_id: int) -> TableView:
 
 def _told(info: viewing.TableInfo) -> TableView:
     """Describe a table to everybody. Who resigned is told when it is over: in a step that asks several, the others
-    would know that they answer alone.
+    would know that they answer alone. Who waits at a season's table is told when it is full, and with it the dice that
+    are its match's: nobody chooses opponents there.
     """
-    hidden = {"resigned": False} if info.state in NOT_OVER else {}
-    return from_row(TableView, info, players=tuple(from_row(SeatAtTable, each, **hidden) for each in info.players))
+    waits = info.season_id is not None and info.state is TableState.OPEN
+    hidden: dict[str, object] = {"resigned": False} if info.state in NOT_OVER else {}
+    told = [hidden | (HIDDEN if waits and each.name else {}) for each in info.players]
+    players = tuple(from_row(SeatAtTable, each, **them) for each, them in zip(info.players, told, strict=True))
+    return from_row(TableView, info, players=players, commitment="" if waits else info.commitment)

@@ -24,9 +24,8 @@ from deadheat.cli.server.client import Server, Token
 from deadheat.engine.chance import attempt_seed
 from deadheat.engine.core import STDERR_KEPT_BYTES, Reply, Seat
 from deadheat.engine.figures import duration, limit, points, seat_number, visible
-from deadheat.engine.transcript import Prompt, Transcript
+from deadheat.engine.transcript import Prompt, Transcript, untimed
 from deadheat.engine.verdicts import (
-    VERDICTS,
     ending,
     evidence_words,
     hint,
@@ -34,6 +33,7 @@ from deadheat.engine.verdicts import (
     past_deadline,
     slowest,
     used,
+    verdict,
     why,
 )
 
@@ -100,9 +100,9 @@ def _text(
         view = VIEWS.get(transcript.game)
         if facts["verified"] and view is not None:
             yield from ("", view.account(transcript, seat)) if view.account else sheet(transcript, seat)
-        yield from ("", Text("Its slowest answers, by share of the limit", "bold"))
         prompts = slowest(transcript, seat, SLOWEST)
-        yield table(prompts, SLOW)
+        if prompts:
+            yield from ("", Text("Its slowest answers, by share of the limit", "bold"), table(prompts, SLOW))
         others = (p for p in transcript.prompts() if p.message.seat == seat and past_deadline(p) and p not in prompts)
         for prompt in (*prompts, *islice(others, SLOWEST)):
             if prompt.reply.stolen_ns:
@@ -130,6 +130,7 @@ def _explained(file: Path, transcript: Transcript, seat: Seat, exchanges: int, r
     """Return the explanation as JSON (docs/reference/commands.md). `reason` says why the transcript is not verified."""
     result, fault = transcript.result, transcript.result.faults.get(seat)
     prompt = transcript.last_prompt(seat) if fault is not None else None
+    meant, measured = verdict(transcript, seat, fault) if fault is not None else None, _measured(transcript, seat)
     return {
         "game": transcript.game,
         "seat": seat,
@@ -141,11 +142,11 @@ def _explained(file: Path, transcript: Transcript, seat: Seat, exchanges: int, r
         "rated": result.rated,
         "fault": fault,
         "command": prompt.message.command if prompt else None,
-        "happened": VERDICTS[fault].happened if fault is not None else None,
+        "happened": meant.happened if meant else None,
         "why": why(transcript, seat) if fault is not None else None,
-        "clock": hint(fault, prompt) if fault is not None and prompt else None,
+        "clock": hint(fault, prompt, measured) if fault is not None and prompt else None,
         "evidence": _evidence(prompt) if prompt else None,
-        "cure": VERDICTS[fault].cure if fault is not None else None,
+        "cure": meant.cure if meant else None,
         "others": {str(other): failure for other, failure in result.faults.items() if other != seat},
         "slowest": [
             {
@@ -162,7 +163,7 @@ def _explained(file: Path, transcript: Transcript, seat: Seat, exchanges: int, r
                 "exchange": number,
                 "sent": [message.line for message in transcript.exchanges[number].messages if message.seat == seat],
                 "replied": reply.line if (reply := transcript.exchanges[number].replies.get(seat)) else None,
-                **_times(reply),
+                **_times(reply if measured else None),
             }
             for number in last_exchanges(transcript, seat, exchanges)
         ],
@@ -170,6 +171,11 @@ def _explained(file: Path, transcript: Transcript, seat: Seat, exchanges: int, r
         "stderr": None if (written := _stderr(file, seat)) is None else last_lines(written, STDERR_LINES),
         "again": _again(file, transcript, seat),
     }
+
+
+def _measured(transcript: Transcript, seat: Seat) -> bool:
+    """Say whether a program sat there; agents' own times are not measured."""
+    return seat not in untimed(transcript.about)
 
 
 def _times(reply: Reply | None) -> Mapping[str, object]:
@@ -230,6 +236,7 @@ def _cropped(line: str) -> str:
 def _lines_table(transcript: Transcript, seat: Seat, count: int) -> Table:
     made = Table(box=None, pad_edge=False, show_edge=False)
     exchanges = [transcript.exchanges[number] for number in last_exchanges(transcript, seat, count)]
+    measured = _measured(transcript, seat)
     taken = any(seat in exchange.replies and exchange.replies[seat].stolen_ns for exchange in exchanges)
     for heading in ("", "took", *(["host took"] if taken else []), "limit", "CPU"):
         made.add_column(heading, justify="right", no_wrap=True)
@@ -244,7 +251,8 @@ def _lines_table(transcript: Transcript, seat: Seat, count: int) -> Table:
         if reply is not None:
             line = Text(f"(no line: {reply.fault})", "red") if reply.line is None else Text(visible(reply.line))
             host = [duration(reply.stolen_ns) if reply.stolen_ns else "-"] if taken else []
-            made.add_row(">>", duration(reply.own_ns), *host, limit(limit_ns), _cpu(reply), line)
+            times = (duration(reply.own_ns), *host, limit(limit_ns)) if measured else ("-", *host, "-")
+            made.add_row(">>", *times, _cpu(reply), line)
     return made
 
 

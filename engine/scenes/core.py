@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from deadheat.engine.core import NS_PER_MS, Event, Seat
 from deadheat.engine.language import _, gettext
-from deadheat.engine.transcript import Exchange, Transcript
+from deadheat.engine.transcript import Exchange, Transcript, untimed
 from deadheat.engine.unfinished import Unfinished
 
 MAX_SCENES = 20_000
@@ -89,10 +89,9 @@ def moments(match: Transcript | Unfinished) -> Iterator[Moment]:
     with the first event that they led to, without agents', whose times are not measured (`about["turns"]`).
     """
     before: Exchange | None = None
-    turns = match.about.get("turns")
-    untimed = turns if isinstance(turns, dict) else {}
+    remote = untimed(match.about)
     for number, exchange in enumerate(match.exchanges):
-        answers = () if before is None else tuple(a for a in _answers(before) if str(a.seat) not in untimed)
+        answers = () if before is None else tuple(a for a in _answers(before) if a.seat not in remote)
         for event in exchange.events:
             theirs = event.get("seat")
             here = tuple(a for a in answers if theirs is None or a.seat == theirs)

@@ -17,7 +17,7 @@ class SeatAtTable(Record):
 
     seat: int
     kind: SeatKind
-    name: Annotated[str, Field(description="The player's name; empty: the seat is open.")]
+    name: Annotated[str, Field(description="The player's name; empty: the seat is open; `-`: not told yet.")]
     author: Annotated[str, Field(description="The owner of a bot or an agent.")]
     bot_id: Annotated[int, Field(description="The bot's number; 0: it is none.")]
     version: Annotated[int, Field(description="The bot's version; 0: it is none.")]
@@ -38,7 +38,7 @@ class TableView(Record):
     ]
     state: Annotated[TableState, Field(description="open: a seat is free; queued: it waits for a worker.")]
     players: Annotated[tuple[SeatAtTable, ...], Field(description="The players by seat.")]
-    commitment: str
+    commitment: Annotated[str, Field(description="The commitment to its seed; empty: it has none yet.")]
     seed: Annotated[str | None, Field(description="The seed of its dice in hexadecimal; null: it is not over.")]
     cause: Annotated[str, Field(description="Why an attempt at it failed, as a stable word; empty: none did.")]
     ranks: Annotated[tuple[int, ...] | None, Field(description="The places by seat, from 1; null: it is not over.")]

@@ -13,12 +13,12 @@ What `HOSTS_WORD` says must be trusted.
 from collections.abc import Iterator, Mapping, Sequence
 
 from deadheat.engine.chance import commitment
-from deadheat.engine.core import NS_PER_MS, Fault, Seat
+from deadheat.engine.core import Fault, Seat
 from deadheat.engine.figures import seat_number
 from deadheat.engine.games.variants import BadVariant, rules, rules_of, variant_of
 from deadheat.engine.replay import Diverged, known_rules, replay, why_unknown
 from deadheat.engine.transcript import Transcript
-from deadheat.engine.verdicts import Taken, own_times, why
+from deadheat.engine.verdicts import Taken, own_ms, own_times, why
 from deadheat.league.causes import Cause
 from deadheat.league.records.matches import MOST_ATTEMPTS, AttemptView, Match, MatchDetail, SeatView
 
@@ -108,9 +108,8 @@ def _at_seat(transcript: Transcript, seat: Seat, record: SeatView) -> Iterator[s
     failed = record.fault and f"{record.fault.fault} at {record.fault.command}"
     yield from _differ(f"fault of seat {number}", fault, failed)
     if record.fault is not None and fault == failed:
-        last = transcript.last_prompt(seat)
-        own_ms = last.reply.own_ns / NS_PER_MS if last else 0.0
-        yield from _differ(f"own time of seat {number}'s fault in ms", own_ms, record.fault.elapsed_ms)
+        own = own_ms(transcript, transcript.last_prompt(seat))
+        yield from _differ(f"own time of seat {number}'s fault in ms", own, record.fault.elapsed_ms)
         if record.fault.why:  # empty while it is secret
             reason = (why(transcript, seat) or "").encode("utf-8", "replace").decode().replace("\0", "\ufffd")
             yield from _differ(f"reason for seat {number}'s fault", reason[:REASON_LENGTH], record.fault.why)

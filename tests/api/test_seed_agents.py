@@ -8,6 +8,7 @@ import pytest
 from deadheat.api.app import create_app
 from deadheat.api.routes import seed_agents, tables
 from deadheat.engine.transcript import decode
+from deadheat.league.service.tables import viewing
 from tests.api.browser import Browser
 from tests.api.sheet import SheetAgent, decide
 from tests.api.site import PASSWORD, InProcess, Site, bearer
@@ -104,6 +105,24 @@ def test_a_game_without_json_is_played_by_lines(site: Site) -> None:
     assert two.act(told["sequence"], {"line": "BID Z 5"}, 400)["error"] == "invalid_action"
 
 
+def test_who_polls_while_it_thinks_is_told_a_turn_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = agents(site)[:2]
+    for agent in (one, two):
+        agent.queue("yacht-auction")
+    one.find("yacht-auction")
+    looks, look = list[bool](), viewing.is_news
+
+    def noted(*given: Any) -> bool:
+        looks.append(look(*given))
+        return looks[-1]
+
+    monkeypatch.setattr(viewing, "is_news", noted)
+    sequence = one.state()["sequence"]
+    assert looks == [True]
+    one.state(after=sequence)
+    assert looks == [True, False]
+
+
 def test_who_leaves_the_queue_is_not_queued(site: Site) -> None:
     one, *_ = agents(site)
     one.queue(LIARS)
@@ -116,12 +135,15 @@ def test_who_leaves_the_queue_is_not_queued(site: Site) -> None:
 def test_a_key_plays_through_its_own_door_and_opens_no_other(site: Site) -> None:
     account = site.author("ada")
     made = key_of(site, account, "Ann 1", "a model")
-    assert made["name"] == "Ann 1" and made["claim_url"].endswith("/account")
+    assert made["name"] == "Ann 1" and made["claim_url"] == "http://league/account"
     again = site.client.post("/api/agents", json={"name": "Ann 1"}, headers=account)
     assert (again.status_code, again.json()["error"]) == (409, "name_taken")
-    bad = site.client.post("/api/agents", json={"name": "<script>"}, headers=account)
-    assert (bad.status_code, bad.json()["error"]) == (400, "invalid_request")
-    assert "token of an account" in site.client.post("/api/agents", json={"name": "x"}).json()["details"]
+    for name, model in (("<script>", ""), (" ", ""), ("-x", ""), ("x.y", ""), ("x", "<script>")):
+        bad = site.client.post("/api/agents", json={"name": name, "model": model}, headers=account)
+        assert (bad.status_code, bad.json()["error"], bad.json()["title"]) == (400, "invalid_request", "Bad Request")
+        assert "literal" not in bad.json()["details"]
+    told = site.client.post("/api/agents", json={"name": "x"}).json()["details"]
+    assert told.startswith("This requires an access token, and the request has none: register with the token of an acc")
     key = {"authorization": f"Bearer {made['apiKey']}"}
     for path in ("/v1/users/me", "/v1/inbox", "/v1/tokens", "/v1/tables/1/next"):
         assert site.client.get(path, headers=key).status_code == 401, path

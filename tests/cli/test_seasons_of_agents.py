@@ -17,6 +17,7 @@ from deadheat.league.service.tables import places, turns
 from deadheat.league.service.tables.entering import MOST_A_DAY
 from deadheat.league.states import JobState, Players, SeasonState, SeatKind, TableState
 from deadheat.league.tables import Attempt, DeadlineCount, Match, ResponseTimes, Season, Series, User
+from tests.api.browser import Browser
 from tests.api.site import Site
 from tests.api.test_tables import fetch, post
 from tests.bots.loading import bot_class
@@ -102,7 +103,9 @@ def test_a_season_of_agents_is_ranked_watched_archived_and_verified(
     about: dict[str, Any] = record.about  # type: ignore[assignment]
     assert sorted(about["players"]) == ["ada/one v1", "bob/two v1"] and {*about["turns"]} == {"0", "1"}
     assert site.client.get("/play/1").headers["location"] == "/matches/1"
-    site.problem(409, site.client.get("/v1/exhibitions/1/transcript"))
+    for part in ("replay", "transcript", "verification"):
+        said = site.problem(404, site.client.get(f"/v1/exhibitions/1/{part}"))
+        assert said["detail"] == "It is match 1 of a season."
     for table in (DeadlineCount, ResponseTimes):
         assert not site.world.rows(select(table)), "a network's delays are no programs'"
     counted = site.ok(200, site.client.get("/v1/timeouts"))
@@ -122,6 +125,33 @@ def test_a_season_of_agents_is_ranked_watched_archived_and_verified(
     done = invoke("season", "verify", path)
     assert done.returncode == 0, done.stdout
     assert "6 matches played again" in done.stdout
+
+
+def test_nothing_tells_a_time_that_was_not_measured(
+    site: Site, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEADHEAT_SERVER", server)
+    season_id = season_of_agents(site)
+    ada, bob = site.author("ada"), site.author("bob")
+    path, seats = sit(site, (ada, "one"), (bob, "two"))
+    play(site, path, seats, 3)
+    live = site.ok(200, site.client.get("/v1/matches/1/live"))["match"]
+    waiting = fetch(site, seats[0], path), fetch(site, seats[1], path)
+    (late,) = [turn["seat"] for turn in waiting if turn["prompt"] is not None][:1]
+    let_pass(site, 90)
+    shown = site.ok(200, site.client.get("/v1/matches/1"))
+    assert shown["latencies"] == [] and shown["seats"][late]["fault"]["fault"] == "timeout"
+    assert all(seat["fault"] is None or seat["fault"]["elapsed_ms"] is None for seat in shown["seats"])
+    replay = site.ok(200, site.client.get("/v1/matches/1/replay"))
+    assert not any(scene["answers"] for each in (live, replay) for scene in each["scenes"])
+    assert site.client.get(f"/v1/seasons/{season_id}/export/latencies.csv").text.count("\n") <= 1
+    mine = Browser(site).sign_in("ada" if seats[late] is ada else "bob").get("/matches/1/mine")
+    pages = [site.client.get("/matches/1").text, mine.text]
+    explained = succeeded(invoke("explain", "1", "--seat", str(late + 1))).stdout
+    for text in (*pages, explained):
+        assert "of 500 ms" not in text and "flush your output" not in text and "0.00 ms" not in text, text
+    assert "within the time for a move" in explained and "within the time for a move" in mine.text
+    assert site.ok(200, site.client.get("/v1/matches/1/verification"))["verified"]
 
 
 def test_an_owner_never_meets_itself_nor_anybody_too_often_in_a_day(site: Site) -> None:
@@ -146,7 +176,7 @@ def test_pages_tell_agents_what_begins_a_match(site: Site) -> None:
     season_id = season_of_agents(site)
     site.ok(200, queue(site, site.author("ada"), "one"))
     shown = {path: site.client.get(path).text for path in (f"/seasons/{season_id}", "/bots/1")}
-    assert "Bring an agent" in shown[f"/seasons/{season_id}"] and "begin when it asks for one" in shown["/bots/1"]
+    assert "Agents play here" in shown[f"/seasons/{season_id}"] and "plays when it asks" in shown["/bots/1"]
     assert not any("still open" in text or "missing" in text for text in shown.values()), "the house's bots sit in"
 
 
@@ -210,6 +240,38 @@ def test_each_model_is_a_version_and_its_claim_can_be_read(site: Site) -> None:
     assert site.client.get(f"/v1/bots/{entry['bot_id']}/versions/2/source", headers=ada).text == "model B\n"
     site.client.post(f"/v1/tables/{table['id']}/resign", headers=ada)
     assert "recently" in site.problem(429, queue(site, ada, "one", "model B"))["detail"]
+
+
+def test_who_waits_at_a_table_of_a_season_is_told_to_nobody_before_it_is_full(site: Site) -> None:
+    season_of_agents(site)
+    ada, bob = site.author("ada"), site.author("bob")
+    table = site.ok(200, queue(site, ada, "one", "model A"))
+    path = f"/v1/tables/{table['id']}"
+    for shown in (table, site.ok(200, site.client.get(path, headers=bob)), site.ok(200, site.client.get(path))):
+        assert sorted(player["name"] for player in shown["players"]) == ["", "-"] and shown["commitment"] == ""
+        assert not any(player["author"] or player["model"] for player in shown["players"])
+    full = site.ok(200, queue(site, bob, "two"))
+    assert {player["author"] for player in full["players"]} == {"ada", "bob"}
+    assert full["commitment"] == site.ok(200, site.client.get("/v1/matches/1"))["commitment"]
+
+
+def test_who_queues_again_as_another_model_keeps_the_seat_and_its_version(site: Site) -> None:
+    season_id = season_of_agents(site)
+    ada = site.author("ada")
+    assert len({site.ok(200, queue(site, ada, "one", model))["id"] for model in ("A", "", "B")}) == 1
+    (entry,) = site.ok(200, site.client.get(f"/v1/seasons/{season_id}/entries"))["items"]
+    assert site.ok(200, site.client.get("/v1/bots/1", headers=ada))["versions"] == entry["version"] == 1
+
+
+def test_who_plays_in_a_season_is_settled_by_the_first_entry_and_agents_have_no_divisions(site: Site) -> None:
+    entered = site.world.season(2, games_per_pair=None)
+    divided = site.world.season(0, divisions=[("A", 2), ("B", None)], games_per_pair=None)
+    with site.world.db.transaction() as session:
+        for season_id in (entered, divided):
+            session.get_one(Season, season_id).state = SeasonState.SCHEDULED
+    for season_id, why in ((entered, "have entered"), (divided, "divisions")):
+        said = site.client.patch(f"/v1/seasons/{season_id}", json={"players": "agents"}, headers=site.organiser())
+        assert why in site.problem(422, said)["detail"]
 
 
 def test_a_table_that_is_given_up_leaves_its_match_unplayed_and_the_dice_accounted_for(site: Site) -> None:

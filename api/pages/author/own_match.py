@@ -20,7 +20,7 @@ from deadheat.engine.core import Fault
 from deadheat.engine.figures import duration, limit, seat_number
 from deadheat.engine.language import N_, _
 from deadheat.engine.scenes import Scene, scenes, sheet
-from deadheat.engine.transcript import Exchange, Prompt, Transcript
+from deadheat.engine.transcript import Exchange, Prompt, Transcript, untimed
 from deadheat.engine.verdicts import (
     VERDICTS,
     Note,
@@ -33,6 +33,7 @@ from deadheat.engine.verdicts import (
     place,
     slowest,
     took,
+    verdict,
 )
 from deadheat.league.errors import WITHHELD, NotFound
 from deadheat.league.records.matches import EndingView, LatencyView, Match, MatchDetail, SeatView
@@ -134,14 +135,15 @@ def _own(
 ) -> _OwnSeat:
     number = seat.seat
     at = next(((place, scene.round) for place, scene in enumerate(moves) if scene.fault == number), None)
+    measured = transcript is None or number not in untimed(transcript.about)
     failure = None
     if seat.fault is not None:
         played = (attempt.evidence.get("timeouts") for attempt in detail.attempts if attempt.cause == "played")
         rows = [row for timeouts in played if isinstance(timeouts, list) for row in timeouts]
         prompt = transcript.last_prompt(number) if transcript else None
         failure = Failure(
-            verdict=VERDICTS[seat.fault.fault],
-            clock=hint(seat.fault.fault, prompt) if prompt else None,
+            verdict=verdict(transcript, number, seat.fault.fault) if transcript else VERDICTS[seat.fault.fault],
+            clock=hint(seat.fault.fault, prompt, measured) if prompt else None,
             evidence=tuple(evidence_words(row) for row in rows if isinstance(row, dict) and row.get("seat") == number),
             at=at,
         )
@@ -158,7 +160,7 @@ def _own(
         latencies=tuple(row for row in detail.latencies if row.seat == number),
         slowest=tuple(slowest(transcript, number)) if transcript and failure is None else (),
         taken=Taken.of(p for p in transcript.prompts() if p.message.seat == number) if transcript else Taken(),
-        lines=tuple(line for each in last for line in _spoken(each, number)),
+        lines=tuple(line for each in last for line in _spoken(each, number, measured)),
         notes=tuple(notes(ending.stderr, transcript, moves, number)[:MAX_NOTES]) if transcript and ending else (),
     )
 
@@ -178,7 +180,7 @@ def _ended(match: Match, seat: int) -> str:
     return _("%(result)s Points by seat: %(points)s.", result=result, points=" : ".join(points))
 
 
-def _spoken(exchange: Exchange, seat: int) -> Iterator[Line]:
+def _spoken(exchange: Exchange, seat: int, measured: bool) -> Iterator[Line]:
     limit_ns = 0
     for message in exchange.messages:
         if message.seat == seat:
@@ -186,7 +188,7 @@ def _spoken(exchange: Exchange, seat: int) -> Iterator[Line]:
             limit_ns = message.limit_ns or limit_ns
     reply = exchange.replies.get(seat)
     if reply is not None:
-        time = _("%(time)s of %(limit)s", time=took(reply), limit=limit(limit_ns))
+        time = _("%(time)s of %(limit)s", time=took(reply), limit=limit(limit_ns)) if measured else ""
         if reply.cpu_ns is not None:
             time += _(", %(time)s of CPU time", time=duration(reply.cpu_ns))
         yield Line(False, reply.line, time, reply.fault)

@@ -112,10 +112,10 @@ def sit(shared: Shared, posted: forms.Submitted) -> Response:
 @router.get("/play/{exhibition_id}")
 def exhibition(shared: Shared, request: Request, visit: forms.Present, exhibition_id: Id) -> Response:
     info = shared.read(viewing.table_info, exhibition_id)
-    if visit is None and info.state in NOT_OVER:  # this may be its player, who has signed out since
-        raise forms.sign_in_first(request, shared)
     if info.match_id is not None:
         return forms.onward(f"/matches/{info.match_id}")
+    if visit is None and info.state in NOT_OVER:  # this may be its player, who has signed out since
+        raise forms.sign_in_first(request, shared)
     return _page(shared, visit, exhibition_id)
 
 

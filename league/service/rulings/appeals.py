@@ -16,7 +16,7 @@ from sqlmodel import Session, col, func, select
 
 from deadheat.engine.core import NS_PER_MS
 from deadheat.engine.language import N_, _, gettext
-from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, decode
+from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, decode, untimed
 from deadheat.engine.verdicts import Taken, used
 from deadheat.league.blobs import Blobs
 from deadheat.league.causes import told_findings
@@ -84,8 +84,8 @@ def review(blobs: Blobs, match: MatchDetail, whole: MatchDetail | None = None) -
     comparison with the transcript; None: all of it is public.
 
     ``verified`` (null if unknown), ``problem`` (a clause, unless verified), ``exchanges``; ``faults``: the fault,
-    command and time of each seat that failed; ``replies``: for each seat the number of its answers, the slowest by own
-    time, and the time that the host took; ``attempts``: cause and evidence of each attempt at the match.
+    command and time of each seat that failed; ``replies``: for each program the number of its answers, the slowest by
+    own time, and what the host took; ``attempts``: cause and evidence of each attempt at the match.
     """
     findings: dict[str, Any] = {
         "verified": None,
@@ -113,7 +113,7 @@ def review(blobs: Blobs, match: MatchDetail, whole: MatchDetail | None = None) -
     if not verified:
         return findings | {"verified": verified, "problem": problem}
     replies = []
-    for seat in range(transcript.seats):
+    for seat in sorted({*range(transcript.seats)} - untimed(transcript.about)):
         prompts = [prompt for prompt in transcript.prompts() if prompt.message.seat == seat]
         taken = Taken.of(prompts)
         of_seat = {

@@ -121,6 +121,10 @@ def edit_season(
     entered = select(Entry.bot_id).where(Entry.season_id == season_id).limit(1)
     if changed.get("sources") is SourcesFrom.CLOSED and session.exec(entered).first():
         raise BadSetting("sources", _("bots have entered, and their authors were not told that sources are published"))
+    if "players" in changed and session.exec(entered).first():
+        raise BadSetting("players", _("bots or agents have entered already"))
+    if changed.get("players") is Players.AGENTS and len(divisions_of(session, [season_id])[season_id]) > 1:
+        raise BadSetting("divisions", gettext(NOT_FOR_AGENTS))
     for setting, value in changed.items():
         setattr(row, setting, value)
     _raise_any(faults(row))

@@ -50,9 +50,10 @@ def queue(session: Session, person: Person, season_id: int, agent: Agent, claim_
         raise WrongState("programs", _("Programs play in this season: enter a bot instead."))
     if season.state not in ON_LADDER or past_its_ladder(season, now(session)):
         raise WrongState.of_season(season.state, _("agents play while it is %(states)s"), ON_LADDER)
-    version = _version(session, person, season, agent, claim_sha256)
-    if (seated := session.exec(_seats_of(season.id, version.bot_id)).first()) is not None:
+    bot = _bot(session, person, season, agent)
+    if (seated := session.exec(_seats_of(season.id, bot.id)).first()) is not None:
         return seated
+    version = _version(session, person, bot, agent, claim_sha256)
     entry = entry_of(session, season.id, version.bot_id)
     if entry is None or entry.version_id != version.id:
         enter(session, person, season.id, version.bot_id, version.number)
@@ -81,8 +82,8 @@ def queue(session: Session, person: Person, season_id: int, agent: Agent, claim_
     return table.row.id
 
 
-def _version(session: Session, owner: Person, season: Season, agent: Agent, claim_sha256: str) -> BotVersion:
-    """Return the version as which an agent plays; make it, and the bot, if it is new."""
+def _bot(session: Session, owner: Person, season: Season, agent: Agent) -> Bot:
+    """Return the bot as which an agent plays; make it, if it is new."""
     named = (Bot.owner_id == owner.id, Bot.game == season.game, Bot.name_key == agent.name.lower())
     bot = session.exec(select(Bot).where(*named, col(Bot.team_id).is_(None))).first()
     if bot is None:
@@ -91,6 +92,11 @@ def _version(session: Session, owner: Person, season: Season, agent: Agent, clai
         session.flush()
     if not bot.is_agent:
         raise NameTaken("bot of yours", agent.name)
+    return bot
+
+
+def _version(session: Session, owner: Person, bot: Bot, agent: Agent, claim_sha256: str) -> BotVersion:
+    """Return the version as which an agent plays; make it, if it is new."""
     same = select(BotVersion).where(BotVersion.bot_id == bot.id, BotVersion.source_sha256 == claim_sha256)
     if session.exec(same).first() is None:
         claim = Upload(f"{AGENT}.txt", len(claim_of(agent)), claim_sha256, AGENT, "")

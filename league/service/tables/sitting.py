@@ -28,7 +28,7 @@ from deadheat.league.service.people.users import HOUSE
 from deadheat.league.service.tables import rated
 from deadheat.league.service.tables.places import free_place
 from deadheat.league.service.tables.turns import AtTable, at_table, begin
-from deadheat.league.states import NOT_OVER, OF_CHALLENGES, WITH_RESULT, SeasonState, SeatKind, TableState
+from deadheat.league.states import NOT_OVER, OF_CHALLENGES, WITH_RESULT, Players, SeasonState, SeatKind, TableState
 from deadheat.league.tables import (
     Bot,
     BotVersion,
@@ -243,8 +243,9 @@ def opponent(session: Session, bot: Bot) -> tuple[int, list[str] | None]:
     if version_id is None:
         none = _("People play against versions that play, or have played, in a season; this bot has none.")
         raise WrongState("not-played", none)
-    # They play the game's variant in the newest started season in which this version plays; None: the plain rules.
+    # They play the variant of the newest started season of programs in which this version plays; None: the plain rules.
     plays = (Entry.version_id == version_id, col(Season.state) != SeasonState.SCHEDULED)
+    plays = (*plays, Season.players == Players.PROGRAMS)  # agents' seasons enter all of the house's bots
     variants = select(Season.variant).join(Entry, col(Entry.season_id) == Season.id).where(*plays)
     variant = session.exec(variants.order_by(col(Season.id).desc())).first()
     return version_id, None if variant is None else list(variant)
@@ -269,8 +270,7 @@ def _check_table(game: str, opponents: int, seat: Seat | None) -> int:
     """Return the number of seats. Raises BadSetting."""
     seats, possible = opponents + 1, GAMES[game].seats
     if seats not in possible:
-        many = span(range(possible.start - 1, possible.stop - 1))
-        raise BadSetting("opponents", _("%(game)s needs %(many)s opponents", game=game, many=many))
+        raise BadSetting("opponents", _("%(game)s is for %(many)s players", game=game, many=span(possible)))
     if seat is not None and seat not in range(seats):
         raise BadSetting("seat", _("at a table of %(seats)s, seats are 1 to %(seats)s", seats=seats))
     return seats

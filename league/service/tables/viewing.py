@@ -62,6 +62,7 @@ class TableInfo:
     id: int
     game: str
     variant: Sequence[str] | None
+    season_id: int | None
     match_id: int | None
     state: TableState
     seats: int
@@ -85,6 +86,11 @@ class TableInfo:
     advice_comes: bool
     created_at: datetime
     finished_at: datetime | None
+
+    @property
+    def is_duel(self) -> bool:
+        """Whether one plays against a bot or its copies: all other seats are theirs."""
+        return {player.bot_id for player in self.players if player.seat != self.seat} == {self.bot_id} - {0}
 
     @property
     def timed(self) -> set[Seat]:
@@ -189,11 +195,11 @@ def waits_for(table: AtTable, seat: TableSeat) -> bool:
     return is_asked and seat.reply is None and not seat.resigned
 
 
-def is_news(session: Session, person: Person, table_id: int) -> bool:
-    """Say whether the person's agent has to answer, or the match is over. Raises NotFound."""
+def is_news(session: Session, person: Person, table_id: int, after: int = 0) -> bool:
+    """Say whether the person's agent has to answer a later turn than `after`, or the match is over. Raises NotFound."""
     table = at_table(session, table_id)
     seat = own_seat(table, person, SeatKind.AGENT)
-    return table.row.state not in NOT_OVER or waits_for(table, seat)
+    return table.row.state not in NOT_OVER or (table.row.turn > after and waits_for(table, seat))
 
 
 def open_tables(session: Session, limit: int) -> list[TableInfo]:

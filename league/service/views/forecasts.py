@@ -427,8 +427,6 @@ def _undrawn(session: Session, season: Season, entry: EntryInfo, before: int) ->
     """Describe a bot that takes part and has no match waiting."""
     if season.state.holds:
         return gettext(season.state.holds)
-    if season.players is Players.AGENTS:
-        return _("It has no match at present; its matches begin when it asks for one.")
     if season.state in ON_LADDER and not season.ladder:
         return _("It has no matches at present: only evaluations and finals are played in this season.")
     here = select(func.count()).select_from(Entry).where(taking_part(season.id), Entry.division == entry.division)
