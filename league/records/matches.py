@@ -39,6 +39,7 @@ class SeatView(Record):
     rank: int | None
     points: str | None
     fault: FaultView | None
+    model: Annotated[str, Field(description="What an agent said that it is. Nobody checks it.")] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ class Forecast(Record):
 
     season_id: Annotated[int | None, Field(description="null: the season does not exist yet.")]
     bots: int
-    slots: Annotated[int, Field(description="Series played at a time; 1 if no machine judges now.")]
+    slots: Annotated[int, Field(description="Series played at a time; 1 if no machine judges now; 0: agents play.")]
     series_measured: Annotated[
         int, Field(description="Series of the game from which the pace was measured; 0: it is an estimate.")
     ]
@@ -72,6 +72,8 @@ class Forecast(Record):
     @property
     def words(self) -> str:
         """The forecast's assumptions in a sentence."""
+        if self.slots == 0:
+            return _("%(bots)s agents; their matches begin when they ask for one", bots=self.bots)
         measured, rate = self.series_measured, self.evaluation_matches_a_minute
         how = _("measured with %(n)s series", n=measured) if measured else _("an estimate: nothing was played")
         elsewhere = _(", %(rate)s in evaluations", rate=f"{rate:.0f}") if rate else ""

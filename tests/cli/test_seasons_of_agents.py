@@ -19,7 +19,7 @@ from deadheat.league.service.tables.entering import MOST_A_DAY
 from deadheat.league.states import JobState, Players, SeasonState, SeatKind, TableState
 from deadheat.league.tables import Attempt, DeadlineCount, Match, ResponseTimes, Season, Series, User
 from tests.api.browser import Browser
-from tests.api.site import Site
+from tests.api.site import Site, token_in
 from tests.api.test_tables import fetch, post
 from tests.bots.loading import bot_class
 from tests.cli.command import invoke, succeeded
@@ -181,6 +181,13 @@ def test_pages_tell_agents_what_begins_a_match(site: Site) -> None:
     assert not any("still open" in text or "missing" in text for text in shown.values()), "the house's bots sit in"
 
 
+def test_no_pace_of_machines_is_forecast_for_agents(site: Site, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEADHEAT_SERVER", server)
+    monkeypatch.setenv("DEADHEAT_TOKEN", token_in(site.organiser()))
+    said = succeeded(invoke("season", "forecast", str(season_of_agents(site)))).stdout
+    assert "0 agents; their matches begin when they ask for one" in said and "a minute" not in said, said
+
+
 def test_programs_and_agents_are_never_mixed(site: Site) -> None:
     agents, programs = season_of_agents(site), site.world.season(2)
     ada, boss = site.author("ada"), site.organiser()
@@ -252,6 +259,11 @@ def test_each_model_is_a_version_and_its_claim_can_be_read(site: Site) -> None:
         (entry,) = site.ok(200, site.client.get(f"/v1/seasons/{season_id}/entries"))["items"]
         assert entry["version"] == number
     assert site.client.get(f"/v1/bots/{entry['bot_id']}/versions/2/source", headers=ada).text == "model B\n"
+    bob = site.author("bob")
+    site.ok(200, queue(site, bob, "two"))
+    seats = {seat["author"]: seat["model"] for seat in site.ok(200, site.client.get("/v1/matches/1"))["seats"]}
+    assert seats == {"ada": "model A", "bob": ""}
+    assert all("model A" in site.client.get(page).text for page in ("/matches/1", f"/bots/{entry['bot_id']}"))
     site.client.post(f"/v1/tables/{table['id']}/resign", headers=ada)
     assert "recently" in site.problem(429, queue(site, ada, "one", "model B"))["detail"]
 

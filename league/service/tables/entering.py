@@ -106,7 +106,7 @@ def _version(session: Session, owner: Person, bot: Bot, agent: Agent, claim_sha2
     """Return the version as which an agent plays; make it, if it is new."""
     same = select(BotVersion).where(BotVersion.bot_id == bot.id, BotVersion.source_sha256 == claim_sha256)
     if session.exec(same).first() is None:
-        claim = Upload(f"{AGENT}.txt", len(claim_of(agent)), claim_sha256, AGENT, "")
+        claim = Upload(f"{AGENT}.txt", len(claim_of(agent)), claim_sha256, AGENT, agent.model)
         add_version(session, owner, bot.id, claim)
     return session.exec(same).one()
 

@@ -270,7 +270,7 @@ def _check_table(game: str, opponents: int, seat: Seat | None) -> int:
     """Return the number of seats. Raises BadSetting."""
     seats, possible = opponents + 1, GAMES[game].seats
     if seats not in possible:
-        raise BadSetting("opponents", _("%(game)s is for %(many)s players", game=game, many=span(possible)))
+        raise BadSetting("opponents", _("%(game)s is for %(seats)s players", game=game, seats=span(possible)))
     if seat is not None and seat not in range(seats):
         raise BadSetting("seat", _("at a table of %(seats)s, seats are 1 to %(seats)s", seats=seats))
     return seats

@@ -81,12 +81,13 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class PublicVersion:
-    """An upload, without the details that only its author may see."""
+    """An upload, without the details that only its author may see. `entry`: an agent's model."""
 
     id: int
     number: int
     state: VersionState
     language: str
+    entry: str
     created_at: datetime
     built_at: datetime | None
 

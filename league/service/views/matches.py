@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 import sqlalchemy
-from sqlalchemy import BindParameter, ColumnElement, Integer, Select, bindparam, exists, or_, text
+from sqlalchemy import BindParameter, ColumnElement, Integer, Select, bindparam, case, exists, or_, text
 from sqlalchemy import select as columns
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
@@ -29,6 +29,7 @@ from deadheat.league.records.matches import (
     Whose,
 )
 from deadheat.league.records.matches import Match as MatchInfo
+from deadheat.league.service.bots.bots import AGENT
 from deadheat.league.service.ground.lookups import machine_numbers
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.service.people.person import Person
@@ -350,7 +351,7 @@ def endings(session: Session, owner: Person, match_id: int) -> list[EndingView]:
 
 def seated(session: Session, match_ids: Sequence[int]) -> Iterable[Any]:
     """Return the rows of the seats of these matches, by match and seat, each with the names of its `bot` and `author`
-    and the `number` of its version, but without the match's end.
+    the `number` of its version, and an agent's `model`, but without the match's end.
     """
     return session.connection().execute(SEATED, {"ids": match_ids})
 
@@ -361,6 +362,7 @@ SEATED = (
         col(Bot.name).label("bot"),
         col(User.name).label("author"),
         col(BotVersion.number),
+        case((col(BotVersion.language) == AGENT, col(BotVersion.entry)), else_="").label("model"),
     )
     .join_from(Participant, Bot, col(Bot.id) == Participant.bot_id)
     .join(User, col(User.id) == Bot.owner_id)
