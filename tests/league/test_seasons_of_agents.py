@@ -1,5 +1,6 @@
 """Seasons of agents: their matches keep no machine busy, and leave no trace where they were not played."""
 
+import hashlib
 from datetime import timedelta
 from typing import Any
 
@@ -8,12 +9,14 @@ from sqlalchemy import event
 from sqlmodel import Session, select
 
 from deadheat.league.causes import Cause
+from deadheat.league.errors import OverQuota
 from deadheat.league.service.jobs import sweep
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series import capacity
 from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.series.pace import ENOUGH
-from deadheat.league.service.tables import places, turns
+from deadheat.league.service.tables import entering, places, sitting, turns, viewing
+from deadheat.league.service.tables.sitting import TABLES_PER_HOUR, Agent
 from deadheat.league.service.views import queues
 from deadheat.league.states import Role, SeatKind, TableState
 from deadheat.league.tables import GameTable, Pair, Season
@@ -101,3 +104,21 @@ def test_who_queues_does_not_read_all_tables_of_the_season(world: World) -> None
         ]
     assert len(plans) > len(asked) > 10
     assert [row for row in plans if "ix_game_table_season_id" in row] == []
+
+
+def test_sitting_down_and_leaving_counts_although_others_wait_on_there(world: World) -> None:
+    ada, bob = world.author(), world.author()
+    season_id = season(world, game="liars-dice", seats=4)
+    table_id = queue(world, ada, season_id)
+    for _ in range(TABLES_PER_HOUR):
+        assert queue(world, bob, season_id) == table_id
+        world.write(turns.resign, bob, table_id, SeatKind.AGENT)
+    world.refused(OverQuota, entering.queue, bob, season_id, Agent("one"), hashlib.sha256(b"one\n").hexdigest())
+    info = world.read(viewing.table_info, table_id + 1)
+    assert (info.state, info.cause, [player.user_id for player in info.players]) == (
+        TableState.ABANDONED,
+        Cause.LEFT,
+        [bob.id],
+    )
+    assert queue(world, world.author(), season_id) == table_id, "the others may"
+    assert world.read(sitting.seats_of, bob) == []
