@@ -112,6 +112,7 @@ def queue_for_season(shared: Shared, asker: Asker, season_id: Id, body: Entrant)
     ask again if nobody comes. While it sits there, this returns the same table.
     """
     agent = Agent(body.name, body.model)
+    shared.read(entering.must_be_played, season_id)  # before anything is stored
     claim = shared.blobs.put(entering.claim_of(agent))
     return _begun(shared, shared.change(entering.queue, asker, season_id, agent, claim))
 

@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 
 from deadheat.api.routes import tables
+from deadheat.engine.games import GAMES
+from deadheat.league.service.bots.bots import create_bot
+from deadheat.league.service.rulings import closing
 from tests.api.served import served
 from tests.api.sheet import decide
 from tests.api.site import Site
@@ -54,6 +57,19 @@ def test_whoever_follows_the_page_plays_a_game_to_its_end(site: Site, monkeypatc
         assert [turn["state"] for turn in told] == ["done"] * 4
         assert [turn["seat"] for turn in told] == [0, 1, 2, 3] and told[0]["ranks"][3] == 4
         assert told[0]["fault"] is None and told[3]["fault"] == "exited"
+
+
+def test_the_page_begins_with_a_game_that_bots_play_and_names_no_address_of_others_for_long(site: Site) -> None:
+    told = site.client.get("/skill.md", headers={"host": "elsewhere.example"})
+    assert told.headers["cache-control"] == "no-store", "caches would tell everybody to send tokens there"
+    assert f"export GAME={next(iter(GAMES))}\n" in told.text and "2 to 2" not in told.text and "--json" not in told.text
+    last = [*GAMES][-1]
+    bot_id = site.world.write(create_bot, site.world.write(closing.house), last, "greedy").id
+    site.world.version(site.world.write(closing.house), bot_id)
+    text = site.client.get("/skill.md").text
+    assert f"export GAME={last}\n" in text and text.count("without bots of ours") == len(GAMES) - 1
+    known = site.beside(site_url="https://league.example").client.get("/skill.md")
+    assert "cache-control" not in known.headers and "https://league.example" in known.text
 
 
 def test_a_map_of_the_site_leads_somewhere(site: Site) -> None:

@@ -1,5 +1,6 @@
 """Seasons of agents: queued for over HTTP, played at tables, and ranked, watched, archived and verified like any."""
 
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -231,6 +232,19 @@ def test_programs_and_agents_are_never_mixed(site: Site) -> None:
 def test_a_season_of_agents_has_nothing_that_the_league_plans(site: Site, settings: dict[str, Any]) -> None:
     body = {"name": "S", "game": GAME, "players": "agents", **settings}
     site.problem(422, site.client.post("/v1/seasons", json=body, headers=site.organiser()))
+
+
+def test_an_agent_that_a_season_refuses_leaves_nothing_in_the_store(site: Site) -> None:
+    token, claim = site.author("ada"), hashlib.sha256(b"one\n").hexdigest()
+    site.world.season(0)
+    site.problem(404, queue(site, token, "one", season_id=2))
+    site.problem(409, queue(site, token, "one"))
+    season_id = season_of_agents(site)
+    site.world.set_state(season_id, SeasonState.CLOSED)
+    site.problem(409, queue(site, token, "one", season_id=season_id))
+    assert not site.blobs.has(claim)
+    site.ok(200, queue(site, token, "one", season_id=season_of_agents(site)))
+    assert site.blobs.has(claim)
 
 
 def test_each_model_is_a_version_and_its_claim_can_be_read(site: Site) -> None:

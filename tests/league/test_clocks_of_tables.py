@@ -219,12 +219,12 @@ def test_a_standstill_of_the_whole_site_is_given_once(
     watched(world, 10)
     began = world.clock.now.timestamp()
     world.clock.turn(2)  # this process alone stands still, and another one reports: nobody is given that time yet
-    arrival._standstills.append((began, began + 2))  # type: ignore[arg-type]
+    arrival._standstills.append((began, began + 2))
     world.write(tabled.watched)
     watched(world, PACE - 13)
     began = world.clock.now.timestamp()
     world.clock.turn(10)
-    arrival._standstills.append((began, began + 10))  # type: ignore[arg-type]
+    arrival._standstills.append((began, began + 10))
     world.write(tabled.watched)
     watched(world, 2)  # of its own, 1 s is left
     watched(world, thinks)

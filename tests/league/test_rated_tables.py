@@ -3,6 +3,7 @@
 import hashlib
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 from sqlmodel import select
@@ -28,8 +29,9 @@ from tests.league.world import World
 ONE = Agent("one")
 
 
-def season(world: World, move_seconds: int = 30) -> int:
-    return world.season(0, players=Players.AGENTS, games_per_pair=None, move_seconds=move_seconds)
+def season(world: World, move_seconds: int = 30, **settings: Any) -> int:
+    agents = {"players": Players.AGENTS, "games_per_pair": None, "move_seconds": move_seconds, **settings}
+    return world.season(0, **agents)
 
 
 def queue(world: World, person: Person, season_id: int, agent: Agent = ONE) -> int:
@@ -183,8 +185,8 @@ def test_the_order_of_locks_is_the_same_for_rated_tables(world: World) -> None:
         world.write(turns.resign, person, table_id, SeatKind.AGENT)
     record = world.read(turns.record, table_id)
     assert record is not None
-    over = {"attempt": 0, "result": record.result, "transcript_sha256": "0" * 64, "transcript": record}
-    assert locks(world, partial(turns.finish, table_id=table_id, **over)) == ["places", "table", "season"]
+    over = (table_id, 0, record.result, "0" * 64, record)
+    assert locks(world, lambda session: turns.finish(session, *over)) == ["places", "table", "season"]
     assert locks(world, partial(closing.close_account, person=eve)) == ["places", "season", "person", "table"]
 
 

@@ -173,9 +173,8 @@ def test_who_does_not_come_back_has_lost_when_the_time_is_over(world: PlayingWor
         if table.turn == 2:
             with world.db.transaction() as session:
                 seat = session.get_one(TableSeat, (exhibition_id, 1))
-                seat.delivered_at = (
-                    world.clock.now - timedelta(seconds=world.settings.exhibition_move_seconds + 1) - turns.GRACE
-                )
+                ago = timedelta(seconds=world.settings.exhibition_move_seconds + 1) + turns.GRACE
+                seat.ready_at = seat.delivered_at = world.clock.now - ago
                 session.flush()
                 watched(session)
         return table.turn < 2

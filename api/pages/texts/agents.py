@@ -3,7 +3,9 @@
 from fastapi import APIRouter, Request, Response
 
 from deadheat.api.deps import Shared
+from deadheat.api.edge.caching import NOWHERE
 from deadheat.engine.games import GAMES
+from deadheat.league.service.tables import queueing
 
 router = APIRouter()
 
@@ -20,5 +22,7 @@ def what_is_where(shared: Shared, request: Request) -> Response:
 
 def _text(shared: Shared, request: Request, name: str, media_type: str) -> Response:
     address = (shared.settings.site_url or str(request.base_url)).rstrip("/")
-    text = shared.pages.get_template(name).render(address=address, games=[*GAMES.values()])
-    return Response(text, media_type=media_type)
+    known = {"games": [*GAMES.values()], "with_bots": shared.read(queueing.with_house_bots)}
+    text = shared.pages.get_template(name).render(address=address, **known)
+    kept = {} if shared.settings.site_url else {"Cache-Control": NOWHERE}  # it then contains the request's Host
+    return Response(text, headers=kept, media_type=media_type)

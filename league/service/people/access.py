@@ -76,7 +76,7 @@ def issue_token(
     """Issue a token for at most the configured time, which is also the default, and `tell` its owner. Raises TooMany:
     the user has `MAX_TOKENS` valid ones.
     """
-    _must_have_room(session, user_id, TokenKind.TOKEN, "valid tokens", MAX_TOKENS)
+    _must_have_room(session, user_id, TokenKind.TOKEN, N_("valid tokens"), MAX_TOKENS)
     longest = settings_of(session).token_days
     if tell:
         account_changed(session, user_id, N_("The access token {label} was created."), label=label)
@@ -90,10 +90,10 @@ def issue_agent_key(session: Session, person: Person, name: str, model: str, tok
         TooMany: the person has `MAX_AGENTS` valid ones.
         NameTaken: by another agent of the same owner with a valid key.
     """
-    _must_have_room(session, person.id, TokenKind.AGENT, "valid keys of agents", MAX_AGENTS)
+    _must_have_room(session, person.id, TokenKind.AGENT, N_("valid keys of agents"), MAX_AGENTS)
     valid = _valid(session, person.id, TokenKind.AGENT)
     if session.exec(select(Token.id).where(*valid, Token.label == name)).first() is not None:
-        raise NameTaken("agent of yours", name)
+        raise NameTaken("agent", name)
     account_changed(session, person.id, N_("The access token {label} was created."), label=name)
     maker = session.exec(select(Token).where(Token.sha256 == digest(token))).one()
     lasts = maker.expires_at - now(session)

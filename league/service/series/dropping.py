@@ -29,7 +29,7 @@ def drop(session: Session, series: Series, before: JobState, cause: str, detail:
     at = now(session)
     if not move(session, Series, series.id, before, JobState.ABANDONED, lease_until=None, finished_at=at):
         return 0
-    if series.purpose not in UNRATED and before is JobState.QUEUED:
+    if series.purpose not in UNRATED:
         _uncount(session, series)
     left = (col(Match.series_id) == series.id, col(Match.state) == MatchState.SCHEDULED)
     match_ids = session.exec(select(Match.id).where(*left)).all()

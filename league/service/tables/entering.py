@@ -7,6 +7,7 @@ season at which nobody of its owner's sits, nor anybody's whom its owner has met
 
 from collections import Counter
 
+from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, select
 from sqlmodel.sql.expression import SelectOfScalar
 
@@ -16,7 +17,7 @@ from deadheat.league.errors import NameTaken, WrongState
 from deadheat.league.service.bots.bots import AGENT, DAY, Upload, add_version, create_bot, must_be_active
 from deadheat.league.service.course.states import past_its_ladder
 from deadheat.league.service.ground.lookups import entry_of
-from deadheat.league.service.ground.steps import lock_season
+from deadheat.league.service.ground.steps import existing, lock_season
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.absence import must_take_part
 from deadheat.league.service.seasons.entries import enter
@@ -35,6 +36,15 @@ def claim_of(agent: Agent) -> bytes:
     return f"{agent.model or agent.name}\n".encode()
 
 
+def must_be_played(session: Session, season_id: int) -> None:
+    """Check that agents play in the season now. Raises NotFound, WrongState."""
+    season = existing(session, Season, season_id)
+    if season.players is not Players.AGENTS:
+        raise WrongState("programs", _("Programs play in this season: enter a bot instead."))
+    if season.state not in ON_LADDER or past_its_ladder(season, now(session)):
+        raise WrongState.of_season(season.state, _("agents play while it is %(states)s"), ON_LADDER)
+
+
 def queue(session: Session, person: Person, season_id: int, agent: Agent, claim_sha256: str) -> int:
     """Sit a person's agent down for a rated match, and return the table; where it sits already, if it does.
     `claim_sha256`: the name of the stored `claim_of` it.
@@ -46,12 +56,9 @@ def queue(session: Session, person: Person, season_id: int, agent: Agent, claim_
         TooMany, OverQuota, NotAdmitted, TooSoon: as for bots that enter, and for agents that sit down.
     """
     season = lock_season(session, season_id)
-    if season.players is not Players.AGENTS:
-        raise WrongState("programs", _("Programs play in this season: enter a bot instead."))
-    if season.state not in ON_LADDER or past_its_ladder(season, now(session)):
-        raise WrongState.of_season(season.state, _("agents play while it is %(states)s"), ON_LADDER)
+    must_be_played(session, season_id)
     bot = _bot(session, person, season, agent)
-    if (seated := session.exec(_seats_of(season.id, bot.id)).first()) is not None:
+    if (seated := session.exec(_seats_of(person, season.id, bot.id)).first()) is not None:
         return seated
     version = _version(session, person, bot, agent, claim_sha256)
     entry = entry_of(session, season.id, version.bot_id)
@@ -61,7 +68,7 @@ def queue(session: Session, person: Person, season_id: int, agent: Agent, claim_
     must_be_active(session, session.get_one(Bot, version.bot_id))
     must_have_room(session, person, False)
     met = _met_today(session, person)
-    for table_id in session.exec(_open_in(season.id)).all():
+    for table_id in sorted(session.exec(_open_in(season.id))):
         table = at_table(session, table_id, locked=True)
         others = {seat.user_id for seat in table.seats.values() if seat.user_id is not None}
         if table.row.state is TableState.OPEN and all(each != person.id and met[each] < MOST_A_DAY for each in others):
@@ -104,20 +111,25 @@ def _version(session: Session, owner: Person, bot: Bot, agent: Agent, claim_sha2
     return session.exec(same).one()
 
 
-def _seats_of(season_id: int, bot_id: int) -> SelectOfScalar[int]:
+IN_SEASON = col(GameTable.season_id) + 0
+"""Not the column, so that no index of it is read: a season has ever more tables, and few are open, or one person's."""
+
+
+def _seats_of(person: Person, season_id: int, bot_id: int) -> SelectOfScalar[int]:
     seated = select(GameTable.id).join(TableSeat).join(BotVersion, col(BotVersion.id) == TableSeat.entrant_id)
-    here = (GameTable.season_id == season_id, BotVersion.bot_id == bot_id, ~col(TableSeat.resigned))
-    return seated.where(*here, col(GameTable.state).in_(NOT_OVER))
+    theirs = (TableSeat.user_id == person.id, BotVersion.bot_id == bot_id, ~col(TableSeat.resigned))
+    return seated.where(*theirs, season_id == IN_SEASON, col(GameTable.state).in_(NOT_OVER))
 
 
 def _open_in(season_id: int) -> SelectOfScalar[int]:
-    waiting = select(GameTable.id).where(GameTable.season_id == season_id, GameTable.state == TableState.OPEN)
-    return waiting.order_by(col(GameTable.id))
+    waiting = select(GameTable.id).where(season_id == IN_SEASON, GameTable.state == TableState.OPEN)
+    return waiting.order_by(col(GameTable.nudge_at))  # as in the index of open tables, which SQLite then reads
 
 
 def _met_today(session: Session, person: Person) -> Counter[int | None]:
     """Return how many rated matches agents of others have had with this person's in a day, by owner."""
     today = (col(GameTable.match_id).is_not(None), col(GameTable.created_at) > now(session) - DAY)
-    mine = select(TableSeat.table_id).join(GameTable).where(TableSeat.user_id == person.id, *today)
-    theirs = (col(TableSeat.table_id).in_(mine), TableSeat.user_id != person.id)
-    return Counter(session.exec(select(TableSeat.user_id).where(*theirs)))
+    mine = aliased(TableSeat)
+    theirs = select(TableSeat.user_id).join(mine, col(mine.table_id) == TableSeat.table_id)
+    theirs = theirs.join(GameTable, col(GameTable.id) == mine.table_id).where(mine.user_id == person.id, *today)
+    return Counter(session.exec(theirs.where(TableSeat.user_id != person.id)))

@@ -91,6 +91,12 @@ def found(session: Session, person: Person, name: str) -> list[tuple[int, str]]:
     return [(table_id, game) for table_id, game in rows]
 
 
+def with_house_bots(session: Session) -> set[str]:
+    """Return the games that the house's bots play."""
+    found = {game: session.connection().execute(HOUSE_VERSIONS, {"game": game}).first() for game in GAMES}
+    return {game for game, version in found.items() if version is not None}
+
+
 def leave(session: Session, person: Person, game: str, name: str) -> None:
     """Leave the queue; a match that has begun is not left."""
     table_id = queued(session, person, game, name)

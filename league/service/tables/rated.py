@@ -28,6 +28,7 @@ from deadheat.league.database import now, surroundings
 from deadheat.league.jobs import AttemptRecord, MatchJob, ProgramRef, SeriesJob
 from deadheat.league.outcomes import outcome
 from deadheat.league.service.bots.bots import active
+from deadheat.league.service.course.states import past_its_ladder
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.life import NO_WORKER_UNTIL
 from deadheat.league.service.ground.steps import move, touch_log
@@ -101,7 +102,7 @@ def guests(session: Session, season: Season, newest: Mapping[int, int]) -> dict[
     """Return the versions with which the house's bots may sit down in a season now, by bot, and enter those bots.
     `newest`: the newest version of each. The season is locked.
     """
-    if season.state not in ON_LADDER:
+    if season.state not in ON_LADDER or past_its_ladder(season, now(session)):
         return {}
     known = select(Entry.bot_id, Entry.version_id).where(Entry.season_id == season.id)
     playing = dict(session.exec(known.where(col(Entry.bot_id).in_(newest))).all())

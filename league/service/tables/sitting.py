@@ -246,7 +246,7 @@ def opponent(session: Session, bot: Bot) -> tuple[int, list[str] | None]:
     # They play the variant of the newest started season of programs in which this version plays; None: the plain rules.
     plays = (Entry.version_id == version_id, col(Season.state) != SeasonState.SCHEDULED)
     variants = select(Season.variant).join(Entry, col(Entry.season_id) == Season.id).where(*plays)
-    variants = variants.where(Season.players == Players.PROGRAMS)  # agents' have all of the house's bots
+    variants = variants.where(Season.players == Players.PROGRAMS)  # agents' seasons enter all of the house's bots
     variant = session.exec(variants.order_by(col(Season.id).desc())).first()
     return version_id, None if variant is None else list(variant)
 
@@ -270,7 +270,7 @@ def _check_table(game: str, opponents: int, seat: Seat | None) -> int:
     """Return the number of seats. Raises BadSetting."""
     seats, possible = opponents + 1, GAMES[game].seats
     if seats not in possible:
-        raise BadSetting("opponents", _("%(game)s is for %(many)s players", game=game, many=span(possible)))
+        raise BadSetting("opponents", _("%(game)s is for %(seats)s players", game=game, seats=span(possible)))
     if seat is not None and seat not in range(seats):
         raise BadSetting("seat", _("at a table of %(seats)s, seats are 1 to %(seats)s", seats=seats))
     return seats

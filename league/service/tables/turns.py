@@ -347,6 +347,7 @@ def resign(session: Session, person: Person, table_id: int, kind: SeatKind = Sea
     row, seat = table.row, own_seat(table, person, kind)
     others = [each for each in table.seats.values() if each.user_id and not each.resigned and each is not seat]
     if row.state is TableState.OPEN and others:  # they wait for somebody else
+        _keep_left(session, row, seat)
         rated.empty(seat)
         return
     ends = row.match_id is None and (row.started_at is None or not others)
@@ -363,6 +364,20 @@ def resign(session: Session, person: Person, table_id: int, kind: SeatKind = Sea
         go_on(session, table)
     session.flush()
     let_next_in(session)
+
+
+LIKE = {"game", "variant", "seats", "seed", "commitment", "pace_seconds", "queued_at", "nudge_at"}
+
+
+def _keep_left(session: Session, row: GameTable, seat: TableSeat) -> None:
+    """Keep the seat that is left at a table of its own, which is over, so that quotas count it as any other table."""
+    at = now(session)
+    left = GameTable(**row.model_dump(include=LIKE), state=TableState.ABANDONED, created_at=at, finished_at=at)
+    left.cause = Cause.LEFT
+    session.add(left)
+    session.flush()
+    who = seat.model_dump(include={"seat", "kind", "user_id", "entrant_id", "name", "model"})
+    session.add(TableSeat(table_id=left.id, resigned=True, **who))
 
 
 def report(session: Session) -> None:
