@@ -20,8 +20,8 @@ from deadheat.engine.scenes import document
 from deadheat.engine.transcript import Transcript
 from deadheat.league.causes import Cause
 from deadheat.league.errors import NotFound, WrongState
-from deadheat.league.service.tables.viewing import Table, TableInfo, table_info
-from deadheat.league.states import TableState
+from deadheat.league.service.tables.viewing import Player, Table, TableInfo, table_info
+from deadheat.league.states import SeatKind, TableState
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +49,20 @@ def told_table(table: Table) -> str:
     return _failed(info) + _("%(bot)s is thinking; this page updates itself.", bot=info.bot)
 
 
+RESIGNED = N_("%(person)s resigned.")
+ABSENT = N_("%(person)s did not fetch the question in time and lost.")
+LATE = N_("%(person)s did not answer in time and lost.")
+
+
+def _failing(player: Player) -> str:
+    """Return the sentence on how a person or an agent failed, or ""."""
+    if player.bot_id or player.fault not in (Fault.EXITED, Fault.TIMEOUT):
+        return ""
+    if player.fault is Fault.EXITED and player.resigned:
+        return RESIGNED
+    return ABSENT if player.fault is Fault.EXITED and player.kind is SeatKind.AGENT else LATE
+
+
 def told_of(info: TableInfo, is_own: bool) -> str:
     """Describe how the match ended, addressing its person if `is_own`."""
     if info.ranks is None:
@@ -60,12 +74,11 @@ def told_of(info: TableInfo, is_own: bool) -> str:
         if info.cause == Cause.NO_WORKER:
             return _("It was not played: no worker was free.")
         return _("It was not played: the service failed too often (most recently: %(cause)s).", cause=info.cause)
-    said = {Fault.EXITED: N_("%(person)s resigned."), Fault.TIMEOUT: N_("%(person)s did not answer in time and lost.")}
     failed = ""
-    for fault, sentence in said.items():
-        if names := [player.known_as for player in info.players if player.fault is fault and not player.bot_id]:
+    for sentence in (RESIGNED, ABSENT, LATE):
+        if names := [player.known_as for player in info.players if _failing(player) == sentence]:
             failed += _(sentence, person=", ".join(names)) + " "
-    if info.fault in said:
+    if info.fault in (Fault.EXITED, Fault.TIMEOUT):
         return failed.strip()
     mine, words = info.ranks[info.seat], {"person": info.person, "seats": info.seats}
     if mine > 1 and info.seats > 2:

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deadheat.cli.console import fail
-from deadheat.engine.core import NS_PER_MS, Seat
+from deadheat.engine.core import Seat
 from deadheat.engine.figures import seat_number
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import SETTING
 from deadheat.engine.games.variants import rules_of
 from deadheat.engine.replay import Diverged, replay
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode, encode
+from deadheat.engine.verdicts import own_ms
 
 if TYPE_CHECKING:
     from deadheat.sandbox.arena import Played
@@ -124,11 +125,14 @@ def keep(file: Path, played: Played) -> set[Seat]:
 
 
 def faults_of(transcript: Transcript) -> list[dict[str, Any]]:
-    """Return the faults of a match with the command and own time of the prompt at which each was committed."""
+    """Return the faults of a match with the command and own time of the prompt at which each was committed. An
+    own time that was not measured is None.
+    """
     faults = []
     for seat, fault in sorted(transcript.result.faults.items()):
         prompt = transcript.last_prompt(seat)
-        elapsed_ms = round(prompt.reply.own_ns / NS_PER_MS, 3) if prompt else None
+        elapsed_ms = own_ms(transcript, prompt) if prompt else None
         command = prompt.message.command if prompt else None
-        faults.append({"seat": seat, "fault": fault.value, "command": command, "elapsed_ms": elapsed_ms})
+        rounded = None if elapsed_ms is None else round(elapsed_ms, 3)
+        faults.append({"seat": seat, "fault": fault.value, "command": command, "elapsed_ms": rounded})
     return faults

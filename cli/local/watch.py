@@ -29,7 +29,7 @@ from deadheat.engine.replay import Diverged
 from deadheat.engine.replay import replay as play_again
 from deadheat.engine.scenes import scenes
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, encode_result
-from deadheat.engine.verdicts import VERDICTS, Taken, ending, why
+from deadheat.engine.verdicts import Taken, ending, verdict, why
 from deadheat.league.verification.agreement import HOSTS_WORD, disagreements
 from deadheat.league.verification.fairness import BY_THEMSELVES, Dealt, Told, wrong_secret, wrong_seed
 
@@ -214,7 +214,8 @@ def _body(name: str, transcript: Transcript, names: list[str], title: str) -> It
         prompt = transcript.last_prompt(seat)
         at = f" at <code>{shown(prompt.message.command)}</code>" if prompt else ""
         yield f'<p class="faultbox"><strong>{shown(names[seat])}</strong> failed by <strong>{fault}</strong>{at}: '
-        yield f"{shown(why(transcript, seat) or VERDICTS[fault].happened)}. Cure: {VERDICTS[fault].cure}.</p>\n"
+        meant = verdict(transcript, seat, fault)
+        yield f"{shown(why(transcript, seat) or meant.happened)}. Cure: {meant.cure}.</p>\n"
     yield f"<h2>Replay</h2>\n{page.viewer(first=1)}"
     yield f"<details><summary>All {counted(len(moves), 'move')} in words</summary>\n<ol>\n"
     for scene in moves:

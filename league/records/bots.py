@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from deadheat.league.records import Record
-from deadheat.league.states import Role, Scope, VersionState
+from deadheat.league.states import Role, Scope, TokenKind, VersionState
 from deadheat.league.words import NoticeKind
 
 
@@ -101,6 +101,7 @@ class Token(Record):
     """A token without its secret."""
 
     id: int
+    kind: Annotated[TokenKind, Field(description="`agent`: a key, which opens `/api` and `/ws` whatever its scope.")]
     label: str
     scope: Scope
     created_at: datetime

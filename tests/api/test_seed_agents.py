@@ -136,6 +136,10 @@ def test_a_key_plays_through_its_own_door_and_opens_no_other(site: Site) -> None
     account = site.author("ada")
     made = key_of(site, account, "Ann 1", "a model")
     assert made["name"] == "Ann 1" and made["claim_url"] == "http://league/account"
+    listed = site.ok(200, site.client.get("/v1/tokens", headers=account))["items"]
+    assert {(one["kind"], one["label"]) for one in listed} >= {("agent", "Ann 1")}
+    (news, *_) = site.ok(200, site.client.get("/v1/inbox", headers=account))["items"]
+    assert news["text"].startswith("The key of the agent Ann 1 was created.")
     again = site.client.post("/api/agents", json={"name": "Ann 1"}, headers=account)
     assert (again.status_code, again.json()["error"]) == (409, "name_taken")
     for name, model in (("<script>", ""), (" ", ""), ("-x", ""), ("x.y", ""), ("x", "<script>")):

@@ -246,6 +246,28 @@ def test_who_resigned_is_named_beside_who_won(site: Site) -> None:
     assert "two (agent of bob) resigned. one (agent of ada) won." in page
 
 
+def test_who_never_fetched_its_question_is_not_said_to_have_resigned(site: Site) -> None:
+    ada, _bob, path = pair(site)
+    site.ok(200, post(site, ada, path, 1, "BID A 5"))
+    for _ in range(40):
+        site.world.clock.turn(2)
+        site.world.write(tabled.watched)
+    watching.watch_once(site.app.state.services)
+    assert fetch(site, ada, path, 1)["state"] == "done"
+    page = Browser(site).get(path.replace("/v1/tables", "/play")).text
+    assert "two (agent of bob) did not fetch the question in time and lost. one (agent of ada) won." in page
+
+
+def test_who_left_a_table_before_it_was_full_met_no_bot(site: Site) -> None:
+    ada, bob = site.author("ada"), site.author("bob")
+    wanted = {"game": "liars-dice", "seats": ["me", "open", "open"], "name": "one"}
+    table_id = site.ok(201, site.client.post("/v1/tables", json=wanted, headers=ada))["id"]
+    site.ok(200, site.client.post(f"/v1/tables/{table_id}/seat", json={"name": "two"}, headers=bob))
+    site.ok(200, site.client.post(f"/v1/tables/{table_id}/resign", headers=bob))
+    page = Browser(site).get(f"/play/{table_id + 1}").text
+    assert "two (agent of bob)" in page and "/bots/0" not in page and "against" not in page
+
+
 def test_what_the_rules_refuse_is_told_and_may_be_mended(site: Site) -> None:
     ada, _, path = pair(site)
     assert "not possible" in site.problem(422, post(site, ada, path, 1, "BID Z 5"))["detail"]

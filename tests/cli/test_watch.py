@@ -14,12 +14,15 @@ from urllib.parse import unquote, urlsplit
 import pytest
 import zstandard
 
+from deadheat.cli.local.transcripts import faults_of
 from deadheat.cli.server.api_client import Client
 from deadheat.engine.chance import commitment, season_seed
-from deadheat.engine.memory import MemoryTransport
+from deadheat.engine.core import Fault
+from deadheat.engine.memory import Answer, MemoryTransport
 from deadheat.engine.referee import run_match
 from deadheat.engine.scenes import scenes
 from deadheat.engine.transcript import Transcript, encode
+from deadheat.engine.verdicts import OF_AGENTS, VERDICTS
 from deadheat.games.yacht_auction.rules import YachtAuction
 from deadheat.league.records.matches import Match
 from tests.cli.command import RANDOM, ROOT, assert_one_sentence, invoke, played, read, succeeded, with_reply
@@ -289,6 +292,22 @@ def test_a_match_is_opened_from_a_file_of_its_own(opened: list[Path]) -> None:
     (file,) = opened
     assert done.stdout == f"{file}\n" and file.name == "match.html"
     assert "verified by the rules" in file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault", "own_ms"), [(None, Fault.TIMEOUT, 3000.0), (Answer(None, 0), Fault.EXITED, 0.0)]
+)
+def test_of_an_agent_neither_own_time_nor_a_programs_fault_is_told(
+    opened: list[Path], tmp_path: Path, answer: Answer | None, fault: Fault, own_ms: float
+) -> None:
+    file, players = tmp_path / "failed.jsonl", (Legal(0), lambda message: answer)
+    failed = run_match(YachtAuction(), 2, read(EXAMPLE).seed, MemoryTransport(players))
+    for about, measured, meant in (({}, own_ms, VERDICTS[fault]), ({"turns": {"1": []}}, None, OF_AGENTS[fault])):
+        match = replace(failed, about=about)
+        assert [one["elapsed_ms"] for one in faults_of(match)] == [measured]
+        file.write_bytes(encode(match))
+        succeeded(invoke("view", str(file)))
+        assert f"Cure: {meant.cure}." in opened[-1].read_text(encoding="utf-8")
 
 
 def test_a_tournament_is_opened_from_its_folder(opened: list[Path], tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def issue_agent_key(session: Session, person: Person, name: str, model: str, tok
     valid = _valid(session, person.id, TokenKind.AGENT)
     if session.exec(select(Token.id).where(*valid, Token.label == name)).first() is not None:
         raise NameTaken("agent", name)
-    account_changed(session, person.id, N_("The access token {label} was created."), label=name)
+    account_changed(session, person.id, N_("The key of the agent {label} was created."), label=name)
     maker = session.exec(select(Token).where(Token.sha256 == digest(token))).one()
     lasts = maker.expires_at - now(session)
     issued = _issue(session, person.id, TokenKind.AGENT, name, Scope.READ, lasts)

@@ -59,8 +59,8 @@ MOST_REFUSALS = 2
 OPEN_FOR = timedelta(minutes=10)
 """How long a table waits for agents to take its open seats, and after its last question for a process with its game."""
 
-MOST_ABSENCES = 16
-"""How many of the site's absences a table keeps: more than between a question and the end of its turn."""
+MOST_ABSENCES = 128
+"""How many of the site's absences a table keeps. Behind more of them in one turn, our own standstills are not found."""
 
 MOST_WATCHED = 500  # tables of one `watch`; the others have their turn at the next
 
@@ -339,8 +339,9 @@ def so_far(table: AtTable) -> Unfinished | None:
 def resign(session: Session, person: Person, table_id: int, kind: SeatKind = SeatKind.PERSON) -> None:
     """Leave the match. Whatever a worker is doing, the person may sit down elsewhere at once. Raises NotFound.
 
-    A person who leaves before a worker has taken the match has not played at all. A match that a worker has taken is
-    played to its end, for the record; so is every match of a season, which exists as soon as its table is full.
+    A person who leaves before a worker has taken the match has not played at all. A match that a worker has is played
+    to its end, for the record, and one that was given back if somebody else sits there; so is every match of a season,
+    which exists as soon as its table is full.
     """
     lock_places(session)
     table = at_table(session, table_id, locked=True)

@@ -29,7 +29,7 @@ from deadheat.league.tables import Bot, BotVersion, GameTable, TableSeat, User
 @dataclass(frozen=True, slots=True)
 class Player:
     """The player in a seat. `author` is the owner of a bot or an agent; `bot_id` and `version` are a program's, or 0.
-    `fault`: `exited` after resigning, `timeout` after taking too long.
+    `fault`: `exited` after resigning or not fetching the question, `timeout` after taking too long.
     """
 
     seat: Seat
@@ -90,7 +90,8 @@ class TableInfo:
     @property
     def is_duel(self) -> bool:
         """Whether one plays against a bot or its copies: all other seats are theirs."""
-        return {player.bot_id for player in self.players if player.seat != self.seat} == {self.bot_id} - {0}
+        others = {player.bot_id for player in self.players if player.seat != self.seat}
+        return self.bot_id > 0 and others == {self.bot_id}
 
     @property
     def names(self) -> list[str]:
