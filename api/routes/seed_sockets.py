@@ -3,10 +3,10 @@
 Theory of operation
 -------------------
 While it waits, a socket has no thread and no session, and looks at its table twice a second. What it pushes follows
-from the database alone, so after a reconnect, or a restart of the site, a pending turn is pushed again, and a move
-that was sent twice counts once. Messages are taken one at a time, each with a look whether the key still holds;
-nothing more is read meanwhile, and each counts like a changing request. The server limits their size, and ends sockets
-that answer no ping; when it ends itself, it closes all with 1012.
+from the database alone, so after a reconnect, or a restart of the site, a pending turn is pushed again, and a move that
+was sent twice counts once. Whatever is told or taken begins with a look whether the key still holds. Messages are taken
+one at a time; nothing more is read meanwhile, and each counts like a changing request. The server limits their size,
+and ends sockets that answer no ping; when it ends itself, it closes all with 1012.
 
 The key comes in the handshake's Authorization, which no browser sends by itself; another site's page is refused all the
 same. A newer socket of an agent replaces its older one for the same match, within a process: two in different processes
@@ -90,7 +90,7 @@ async def serve(socket: WebSocket) -> None:
         for ended in await asyncio.gather(*tasks, return_exceptions=True):
             if isinstance(ended, SQLAlchemyError):
                 log_outage("a WebSocket", ended)
-            elif isinstance(ended, Exception) and not isinstance(ended, WebSocketDisconnect):
+            elif isinstance(ended, Exception) and not isinstance(ended, (WebSocketDisconnect, errors.BadToken)):
                 log.warning("a socket of table %d is closed; its agent may connect again", match_id, exc_info=ended)
 
 
@@ -125,6 +125,7 @@ async def _push_matches(shared: Services, socket: WebSocket, player: Player) -> 
     while True:
         for table_id, game in await run_in_threadpool(shared.read, queueing.found, player.person, player.agent.name):
             if table_id not in told:
+                await run_in_threadpool(player_of, shared, _key(socket))
                 told.add(table_id)
                 await socket.send_json({"type": "match_found", "matchId": str(table_id), "gameId": game})
         await asyncio.sleep(LOOK_SECONDS)
@@ -135,6 +136,7 @@ async def _push_turns(shared: Services, socket: WebSocket, player: Player, match
     told = 0
     while True:
         if await run_in_threadpool(shared.read, viewing.is_news, player.person, match_id, told):
+            player = await run_in_threadpool(player_of, shared, _key(socket))
             state = await run_in_threadpool(shared.change, state_of, player, match_id)
             if state["status"] == "game_over":
                 return await socket.send_json({**state, "type": "game_over"})

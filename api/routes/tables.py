@@ -206,7 +206,7 @@ def _told(info: viewing.TableInfo) -> TableView:
     would know that they answer alone. Who waits at a season's table is told when it is full, and with it the dice that
     are its match's: nobody chooses opponents there.
     """
-    waits = info.season_id is not None and info.state is TableState.OPEN
+    waits = info.season_id is not None and info.match_id is None
     hidden: dict[str, object] = {"resigned": False} if info.state in NOT_OVER else {}
     told = [hidden | (HIDDEN if waits and each.name else {}) for each in info.players]
     players = tuple(from_row(SeatAtTable, each, **them) for each, them in zip(info.players, told, strict=True))

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from sqlmodel import Session, update
+from sqlmodel import Session, col, select, update
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
@@ -16,7 +16,10 @@ from deadheat.api.app import create_app
 from deadheat.api.edge.connections import Socket, capped
 from deadheat.api.routes import seed_sockets
 from deadheat.engine.transcript import decode
-from deadheat.league.tables import GameTable, Token
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.tables import turns
+from deadheat.league.states import Role, SeatKind
+from deadheat.league.tables import GameTable, TableSeat, Token
 from tests.api.served import served
 from tests.api.sheet import SheetAgent, decide
 from tests.api.site import Site
@@ -156,6 +159,24 @@ def test_who_says_too_much_is_told_to_wait(site: Site, server: Server, monkeypat
         while (told := heard(socket, "error"))["error"] != "over_quota":
             assert told["error"] == "invalid_request"
         assert told["retryAfterMs"] > 0
+
+
+def test_a_revoked_key_is_told_nothing_more(site: Site, server: Server) -> None:
+    players = agents(site)
+    seated(players)
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(server.open(agent)) for agent in players]
+        for socket in sockets:
+            heard(socket, "connected")
+        (asked,) = site.world.rows(select(TableSeat).where(col(TableSeat.ready_at).is_not(None)))
+        turn = heard(sockets[asked.seat], "your_turn")
+        with site.world.db.transaction() as session:
+            session.exec(update(Token).values(revoked_at=site.world.clock.now))
+        owner = Person(asked.user_id or 0, "owner", Role.AUTHOR)
+        line = json.dumps(decide(turn["view"]))
+        site.world.write(turns.answer, owner, asked.table_id, turn["sequence"], line, SeatKind.AGENT)
+        with pytest.raises(ConnectionClosed):
+            sockets[(asked.seat + 1) % len(players)].recv(30)
 
 
 def test_a_revoked_key_moves_nothing_more(site: Site, server: Server) -> None:

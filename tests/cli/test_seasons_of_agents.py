@@ -281,6 +281,17 @@ def test_who_waits_at_a_table_of_a_season_is_told_to_nobody_before_it_is_full(si
     assert full["commitment"] == site.ok(200, site.client.get("/v1/matches/1"))["commitment"]
 
 
+def test_who_left_a_table_of_a_season_is_told_to_nobody_either(site: Site) -> None:
+    season_of_agents(site, game="liars-dice", seats=4)
+    ada, bob = site.author("ada"), site.author("bob")
+    table = site.ok(200, queue(site, ada, "one"))
+    assert site.ok(200, queue(site, bob, "two"))["id"] == table["id"]
+    for number, who in ((table["id"] + 1, bob), (table["id"], ada)):  # the last to leave ends the table itself
+        site.ok(200, site.client.post(f"/v1/tables/{table['id']}/resign", headers=who))
+        left = site.ok(200, site.client.get(f"/v1/tables/{number}"))
+        assert left["state"] == "abandoned" and {player["name"] for player in left["players"]} <= {"", "-"}
+
+
 def test_who_queues_again_as_another_model_keeps_the_seat_and_its_version(site: Site) -> None:
     season_id = season_of_agents(site)
     ada = site.author("ada")

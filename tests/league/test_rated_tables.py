@@ -16,7 +16,7 @@ from deadheat.league.jobs import Failure
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings import closing
 from deadheat.league.service.seasons import absence, participation
-from deadheat.league.service.tables import entering, programs, queueing, sitting, turns
+from deadheat.league.service.tables import entering, places, programs, queueing, sitting, turns, viewing
 from deadheat.league.service.tables.sitting import Agent
 from deadheat.league.states import MatchState, Players, SeasonState, SeatKind, TableState
 from deadheat.league.tables import Bot, GameTable, Match, TableSeat
@@ -200,3 +200,36 @@ def test_an_agent_that_was_retired_after_the_freeze_gets_no_table(world: World) 
     world.write(participation.change_bot, ada, bot.id, retired=True)
     claim_sha256 = hashlib.sha256(entering.claim_of(ONE)).hexdigest()
     assert "retired" in world.refused(WrongState, entering.queue, ada, season_id, ONE, claim_sha256)
+
+
+def test_a_match_that_somebody_has_left_waits_for_a_worker_however_long(world: World) -> None:
+    ada, table_id = against_house(world, season(world))
+    asked(world, ada, (job := claim(world, table_id)))
+    world.write(programs.release_table, job, "w1", Failure(Cause.WORKER_STOPPED, ""))
+    world.write(turns.resign, ada, table_id, SeatKind.AGENT)
+    world.clock.turn(places.QUEUE_SECONDS + 1)
+    world.write(places.give_up_waiting)
+    assert (state(world, table_id), match_state(world, table_id)) == (TableState.QUEUED, MatchState.SCHEDULED)
+    assert world.row(GameTable, table_id).open_place is not None, "the bots play on at a place"
+    lost(world, claim(world, table_id))
+
+
+def test_no_hour_ends_a_match_of_a_season(world: World) -> None:
+    ada, table_id = against_house(world, season(world, 300))
+    asked(world, ada, (job := claim(world, table_id)))
+    world.clock.turn(world.settings.exhibition_seconds + 1)
+    world.write(programs.release_table, job, "w1", Failure(Cause.HOST_UNFIT, "busy"))
+    assert (state(world, table_id), match_state(world, table_id)) == (TableState.QUEUED, MatchState.SCHEDULED)
+
+
+def test_who_is_asked_a_turn_again_hears_of_it(world: World) -> None:
+    ada, table_id = against_house(world, season(world))
+    asked(world, ada, (job := claim(world, table_id)))
+    turn = fetch(world, ada, table_id).turn
+    world.write(programs.release_table, job, "w1", Failure(Cause.WORKER_STOPPED, ""))
+    (bot,) = (job := claim(world, table_id)).programs
+    for step, line in enumerate(("OK", LOW)[: 2 - bot]):
+        assert not world.read(viewing.is_news, ada, table_id, turn)
+        world.write(programs.exchange, job, step, {bot: Reply(line, 5)})
+    assert world.read(viewing.is_news, ada, table_id, turn)
+    assert fetch(world, ada, table_id).turn == turn and not world.read(viewing.is_news, ada, table_id, turn)

@@ -29,6 +29,7 @@ from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.steps import flush_unless_taken, set_values
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import must_be_member, owned_by
+from deadheat.league.service.people.users import lock_user
 from deadheat.league.states import ENTERABLE, VersionState
 from deadheat.league.tables import Attempt, Bot, BotVersion, Entry, JudgingEnvironment, Season, Team, TeamMember, User
 from deadheat.sandbox.archive import BadArchive, Bounds, inspect_zip, is_zip_name
@@ -306,11 +307,6 @@ def trial_of(session: Session, owner: Person, bot_id: int, number: int) -> str:
     if row.trial_sha256 is None:
         raise NotFound("trial match of version", number)
     return row.trial_sha256
-
-
-def lock_user(session: Session, user: Person) -> None:
-    """Lock a user, so that one transaction at a time counts what belongs to the user."""
-    session.exec(select(User.id).where(User.id == user.id).with_for_update(key_share=True)).one()
 
 
 def _own_version(session: Session, owner: Person, bot_id: int, number: int) -> BotVersion:

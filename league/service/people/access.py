@@ -21,7 +21,7 @@ from deadheat.league.service.ground.steps import insert_new, set_values
 from deadheat.league.service.people.channels import OVER, remove_channels
 from deadheat.league.service.people.notices import IN_USE, account_changed
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.people.users import forget_identities, hashed
+from deadheat.league.service.people.users import forget_identities, hashed, lock_user
 from deadheat.league.states import ChannelKind, DeliveryState, Scope, TokenKind
 from deadheat.league.tables import Channel, Delivery, SigningKey, Token, User
 
@@ -90,6 +90,7 @@ def issue_agent_key(session: Session, person: Person, name: str, model: str, tok
         TooMany: the person has `MAX_AGENTS` valid ones.
         NameTaken: by another agent of the same owner with a valid key.
     """
+    lock_user(session, person)
     _must_have_room(session, person.id, TokenKind.AGENT, N_("valid keys of agents"), MAX_AGENTS)
     valid = _valid(session, person.id, TokenKind.AGENT)
     if session.exec(select(Token.id).where(*valid, Token.label == name)).first() is not None:

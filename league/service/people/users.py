@@ -44,6 +44,11 @@ ONLY = 1
 """The id of the table's only row."""
 
 
+def lock_user(session: Session, user: Person) -> None:
+    """Lock a user, so that one transaction at a time counts what belongs to the user."""
+    session.exec(select(User.id).where(User.id == user.id).with_for_update(key_share=True)).one()
+
+
 def newcomer_rule(session: Session) -> NewcomerRule:
     """Say whether, and how, newcomers may sign up."""
     return _row(session).rule

@@ -121,9 +121,12 @@ NOT_ASKED: dict[str, None] = {"ready_at": None, "delivered_at": None}
 
 
 def give_up_waiting(session: Session) -> None:
-    """Free the places of people whose matches no worker took in time."""
+    """Free the places of people whose matches no worker took in time. A match of a season that has begun, or that an
+    agent has left, waits on: it has a result.
+    """
     at, begin, longest = now(session), may_begin(session, lock_places(session)), settings_of(session).exhibition_seconds
     for table_id, attempt, queued_at in session.exec(QUEUE).all():
         has_place = attempt > 0 or table_id in begin
-        if at > queued_at + timedelta(seconds=QUEUE_SECONDS if has_place else longest):
+        is_late = at > queued_at + timedelta(seconds=QUEUE_SECONDS if has_place else longest)
+        if is_late and not rated.must_end(session, session.get_one(GameTable, table_id)):
             abandon(session, table_id, TableState.QUEUED, Cause.NO_WORKER)

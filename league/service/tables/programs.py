@@ -244,7 +244,8 @@ def give_back_table(
             return False
         settings, cause = settings_of(session), storable_word(failure.cause)
         failures = held.failures + (void or failure.cause not in BLAMELESS)
-        late = now(session) > held.created_at + timedelta(seconds=settings.exhibition_seconds)
+        until = held.created_at + timedelta(seconds=settings.exhibition_seconds)
+        late = held.match_id is None and now(session) > until
         if late or failures >= settings.match_attempts:
             mine = col(GameTable.attempt) == attempt
             log.error("exhibition %d is abandoned after %d attempts: %s", table_id, attempt, cause)

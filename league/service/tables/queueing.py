@@ -19,10 +19,9 @@ from deadheat.engine.games import GAMES
 from deadheat.league.causes import Cause
 from deadheat.league.database import now, surroundings
 from deadheat.league.errors import OverQuota, TooMany, UnknownGame, WrongState
-from deadheat.league.service.bots.bots import lock_user
 from deadheat.league.service.ground.steps import lock_season, set_values
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.people.users import HOUSE
+from deadheat.league.service.people.users import HOUSE, lock_user
 from deadheat.league.service.tables import rated
 from deadheat.league.service.tables.places import abandon, agents_may_begin, lock_places
 from deadheat.league.service.tables.sitting import (

@@ -92,6 +92,12 @@ def give_up_absent(session: Session, row: GameTable, seats: Mapping[Seat, TableS
         empty(here[entrant_id])
 
 
+def must_end(session: Session, row: GameTable) -> bool:
+    """Say whether a table that waits for a worker is a season's match that has begun, or that an agent has left."""
+    left = select(TableSeat.seat).where(TableSeat.table_id == row.id, col(TableSeat.resigned))
+    return row.match_id is not None and (row.attempt > 0 or session.exec(left).first() is not None)
+
+
 def _seated(session: Session, match_id: int) -> list[tuple[int, Seat]]:
     seated = columns(col(Participant.version_id), col(Participant.seat)).where(col(Participant.match_id) == match_id)
     session.flush()

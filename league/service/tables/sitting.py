@@ -21,10 +21,10 @@ from deadheat.engine.games import GAMES
 from deadheat.engine.language import N_, _
 from deadheat.league.database import now, settings_of, surroundings
 from deadheat.league.errors import BadSetting, NoPlace, TooMany, UnknownGame, WrongState
-from deadheat.league.service.bots.bots import HOUR, Quota, check_quota, lock_user, must_be_active
+from deadheat.league.service.bots.bots import HOUR, Quota, check_quota, must_be_active
 from deadheat.league.service.ground.steps import existing, flush_unless_taken
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.people.users import HOUSE
+from deadheat.league.service.people.users import HOUSE, lock_user
 from deadheat.league.service.tables import rated
 from deadheat.league.service.tables.places import free_place
 from deadheat.league.service.tables.turns import AtTable, at_table, begin
@@ -153,8 +153,10 @@ def join_table(session: Session, person: Person, table_id: int, agent: Agent) ->
         WrongState: no seat is open.
         NoPlace, TooMany, OverQuota: as for `open_table`.
     """
-    lock_user(session, person)
-    table = at_table(session, table_id, locked=True)
+    table = at_table(session, table_id)  # nobody who has locked a person waits for a table that is a season's, or full
+    if table.row.state is TableState.OPEN and table.row.season_id is None:
+        lock_user(session, person)
+        table = at_table(session, table_id, locked=True)
     if any(seat.user_id == person.id for seat in table.seats.values()):
         return
     if table.row.season_id is not None:

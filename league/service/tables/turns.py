@@ -359,7 +359,7 @@ def resign(session: Session, person: Person, table_id: int, kind: SeatKind = Sea
     if row.state not in NOT_OVER or seat.resigned:
         return
     seat.resigned, seat.open_user_id = True, None
-    if not others:
+    if not others and row.match_id is None:
         row.open_place = None
     if so_far(table) is not None:
         go_on(session, table)
@@ -367,7 +367,7 @@ def resign(session: Session, person: Person, table_id: int, kind: SeatKind = Sea
     let_next_in(session)
 
 
-LIKE = {"game", "variant", "seats", "seed", "commitment", "pace_seconds", "queued_at", "nudge_at"}
+LIKE = {"season_id", "game", "variant", "seats", "seed", "commitment", "pace_seconds", "queued_at", "nudge_at"}
 
 
 def _keep_left(session: Session, row: GameTable, seat: TableSeat) -> None:

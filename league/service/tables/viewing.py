@@ -192,10 +192,13 @@ def waits_for(table: AtTable, seat: TableSeat) -> bool:
 
 
 def is_news(session: Session, person: Person, table_id: int, after: int = 0) -> bool:
-    """Say whether the person's agent has to answer a later turn than `after`, or the match is over. Raises NotFound."""
+    """Say whether the person's agent has to answer a later turn than `after`, or any of which it was not told since it
+    was asked (again), or the match is over. Raises NotFound.
+    """
     table = at_table(session, table_id)
     seat = own_seat(table, person, SeatKind.AGENT)
-    return table.row.state not in NOT_OVER or (table.row.turn > after and waits_for(table, seat))
+    untold = table.row.turn > after or seat.delivered_at is None
+    return table.row.state not in NOT_OVER or (untold and waits_for(table, seat))
 
 
 def open_tables(session: Session, limit: int) -> list[TableInfo]:
