@@ -117,7 +117,7 @@ def queue_for_season(shared: Shared, asker: Asker, season_id: Id, body: Entrant)
     return _begun(shared, shared.change(entering.queue, asker, season_id, agent, claim))
 
 
-@router.get("/{table_id}", responses={404: {}})
+@router.get("/{table_id:int}", responses={404: {}})
 def get_table(shared: Shared, table_id: Id) -> TableView:
     """Return a table. When it is over, `/v1/exhibitions/{table_id}/replay` and `/transcript` show how it was played; if
     it has a `match_id`, `/v1/matches/{match_id}/replay` and `/transcript` do.

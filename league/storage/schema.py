@@ -145,7 +145,7 @@ APPENDED = "INSERT (at, actor, action, subject, data, prev_sha256, sha256)"  # t
 WORKERS = {
     **dict.fromkeys(
         (
-            *("absent_entry", "bot", "channel", "division", "league_game", "pair"),
+            *("absent_entry", "bot", "channel", "division", "league_game"),
             *("rating_snapshot", "team", "team_member", "user_account", "voided_match", VERSION_TABLE),
         ),
         READ,
@@ -159,6 +159,7 @@ WORKERS = {
         WRITTEN,
     ),
     "season": ("SELECT", "UPDATE (log_serial)"),
+    "pair": ("SELECT", "UPDATE (games, lead)"),  # a table that is given up was no game
     "audit_log": ("SELECT", APPENDED),
     "notice": ("SELECT", "INSERT"),
     "delivery": ("INSERT",),
