@@ -60,7 +60,7 @@ def routes(found: Any) -> Iterator[tuple[str, str]]:
     for route in found:
         for method in getattr(route, "methods", None) or ():
             if method != "HEAD":
-                yield method, route.path
+                yield method, route.path_format
 
 
 def test_every_route_has_a_line_and_every_line_a_route(league: PlantedLeague) -> None:
