@@ -7,7 +7,7 @@ from contextlib import suppress
 from deadheat.engine.core import Fault, Seat
 from deadheat.engine.scenes import comeback
 from deadheat.engine.transcript import Prompt, Transcript
-from deadheat.engine.verdicts import own_ms, past_deadline
+from deadheat.engine.verdicts import Taken, own_ms, past_deadline
 from deadheat.league.jobs import AttemptRecord, FaultRecord, Latency, MatchOutcome
 from deadheat.league.time_buckets import bucket
 from deadheat.sandbox.box import Exit
@@ -31,6 +31,13 @@ def outcome(
         rules_version=transcript.rules_version,
         comeback=behind,
     )
+
+
+def evidence(transcript: Transcript, timeouts: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    """Return the ledger's evidence of a match: for every time-out, and for time that the host took from its bots."""
+    taken = Taken.of(transcript.prompts())
+    facts = {"timeouts": [*timeouts], "stolen_ns": taken.stolen_ns, "past_deadline": taken.past_deadline}
+    return {name: value for name, value in facts.items() if value}
 
 
 def fault_records(transcript: Transcript) -> tuple[FaultRecord, ...]:

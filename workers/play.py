@@ -24,7 +24,7 @@ from deadheat.engine.games.variants import rules
 from deadheat.engine.transcript import encode
 from deadheat.league.causes import BLAMELESS, Cause
 from deadheat.league.jobs import AttemptRecord, Failure, MatchJob, MatchOutcome, SeriesJob
-from deadheat.league.outcomes import outcome
+from deadheat.league.outcomes import evidence, outcome
 from deadheat.league.service.series.carrying_out import SERIES, finish_series, renew_series
 from deadheat.league.service.series.turns import claim_next_series, turn_away_series
 from deadheat.league.telemetry import doing
@@ -35,7 +35,6 @@ from deadheat.workers.canary import play_canary_when_due
 from deadheat.workers.context import PLAY, Context, fetch_program
 from deadheat.workers.holding import MAX_DETAIL, Heartbeat, LeaseLost, cause_of, failure_of, insist, take, turned_away
 from deadheat.workers.live import Broadcast
-from deadheat.workers.outcomes import evidence
 
 log = logging.getLogger(__name__)
 
@@ -166,7 +165,8 @@ def play_match(
         detail = str(error)[:MAX_DETAIL]
         return Run(match, None, AttemptRecord(started_at_ns, time.time_ns(), cause_of(error), detail, {}))
     broadcast.end()
-    return Run(match, played, AttemptRecord(started_at_ns, time.time_ns(), Cause.PLAYED, evidence=evidence(played)))
+    known = evidence(played.transcript, played.convictions)
+    return Run(match, played, AttemptRecord(started_at_ns, time.time_ns(), Cause.PLAYED, evidence=known))
 
 
 def store(

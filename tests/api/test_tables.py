@@ -94,15 +94,21 @@ def test_the_same_request_twice_is_answered_alike(site: Site) -> None:
         site.ok(200, site.client.post(f"{path}/resign", headers=bob))
 
 
+def nearly_late(site: Site, token: dict[str, str], path: str) -> str:
+    """Fetch the question, let half a minute pass, and return the deadline, which is one second away."""
+    deadline_at: str = fetch(site, token, path)["deadline_at"]
+    for _ in range(15):
+        site.world.clock.turn(2)
+        site.world.write(tabled.watched)
+    return deadline_at
+
+
 @pytest.mark.parametrize("waits_for", [(deps, "look_up"), (turns, "at_table")], ids=["a thread", "the table's lock"])
 def test_an_answer_counts_from_when_it_was_received_however_long_it_waited(
     site: Site, monkeypatch, waits_for: tuple[object, str]
 ) -> None:
     ada, _, path = pair(site)
-    deadline_at = fetch(site, ada, path)["deadline_at"]
-    for _ in range(15):
-        site.world.clock.turn(2)
-        site.world.write(tabled.watched)
+    deadline_at = nearly_late(site, ada, path)
     module, name = waits_for
     wait = getattr(module, name)
 
@@ -144,10 +150,7 @@ def test_neither_a_slow_limit_on_writes_nor_a_loop_that_stood_still_takes_an_ans
     site: Site, monkeypatch: pytest.MonkeyPatch, limit: float, loop: float
 ) -> None:
     ada, _, path = pair(site)
-    deadline_at = fetch(site, ada, path)["deadline_at"]
-    for _ in range(15):
-        site.world.clock.turn(2)
-        site.world.write(tabled.watched)
+    deadline_at = nearly_late(site, ada, path)
     count = Rates.write
 
     def waited(rates: Rates, request: Request) -> None:

@@ -11,11 +11,9 @@ from prometheus_client import REGISTRY
 from deadheat.engine.games import GAMES
 from deadheat.engine.transcript import Transcript, decode
 from deadheat.league.causes import BLAMELESS, DROPPED, Cause
-from deadheat.league.outcomes import fault_records, latencies
-from deadheat.sandbox.arena import Played
+from deadheat.league.outcomes import evidence, fault_records, latencies
 from deadheat.workers import metrics
 from deadheat.workers.exposition import expose
-from deadheat.workers.outcomes import evidence
 from tests.engine.busy import convicted_on_a_busy_host, on_a_busy_host
 from tests.league.ground import settings
 
@@ -40,8 +38,8 @@ def test_time_that_the_host_took_is_counted_by_game_and_command() -> None:
 
 
 def test_the_ledger_keeps_what_the_host_took_from_a_match() -> None:
-    assert evidence(Played(CALM, {})) == {}
-    assert evidence(Played(on_a_busy_host(CALM), {})) == {"stolen_ns": 280_000_000, "past_deadline": 1}
+    assert evidence(CALM, ()) == {}
+    assert evidence(on_a_busy_host(CALM), ()) == {"stolen_ns": 280_000_000, "past_deadline": 1}
 
 
 def test_response_times_are_own_time() -> None:

@@ -22,11 +22,10 @@ from sqlmodel import Session, col, select
 
 from deadheat.engine.core import NS_PER_S, Fault, Seat
 from deadheat.engine.transcript import Transcript
-from deadheat.engine.verdicts import Taken
 from deadheat.league.causes import Cause
 from deadheat.league.database import now, surroundings
 from deadheat.league.jobs import AttemptRecord, MatchJob, ProgramRef, SeriesJob
-from deadheat.league.outcomes import outcome
+from deadheat.league.outcomes import evidence, outcome
 from deadheat.league.service.bots.bots import active
 from deadheat.league.service.course.states import past_its_ladder
 from deadheat.league.service.ground.audit import SYSTEM, record
@@ -175,16 +174,13 @@ def close(session: Session, row: GameTable, transcript: Transcript, sha256: str)
 
 def _evidence(transcript: Transcript) -> dict[str, object]:
     """Return the ledger's evidence of programs' time-outs, and of time that the host took from them."""
-    prompts = [*transcript.prompts()]
     late = [
         {"seat": each.message.seat, "limit_ns": each.limit_ns, "stolen_ns": each.reply.stolen_ns}
         | {**each.reply.evidence._asdict(), "own_ns": each.reply.own_ns}
-        for each in prompts
+        for each in transcript.prompts()
         if each.reply.fault is Fault.TIMEOUT and each.reply.evidence is not None
     ]
-    taken = Taken.of(prompts)
-    facts = {"timeouts": late, "stolen_ns": taken.stolen_ns, "past_deadline": taken.past_deadline}
-    return {name: value for name, value in facts.items() if value}
+    return evidence(transcript, late)
 
 
 def drop(session: Session, table_id: int, cause: str) -> None:
