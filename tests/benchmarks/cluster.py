@@ -50,8 +50,6 @@ LENGTH = 50
 SHORTER = (1, 2, 10)
 BOTS = 4
 AS_SHIPPED = {"LEASE_SECONDS": "30", "REQUEUE_SECONDS": "60"}
-STORE_BYTES = 2**30
-"""Some 20,000 matches leave a transcript each."""
 
 SERVERS_TARGET, BESIDE_TARGET = 5, 10
 SERVERS_REACHED, BESIDE_REACHED = 6, 9
@@ -84,7 +82,7 @@ def played(targets: Targets, seconds: float, shorter: Sequence[int]) -> None:
     group = MeasuredGroup(f"deadheat-bench-{os.getpid()}")
     engine = PrivateEngine(Settings().image, group)
     try:
-        with Cluster(settings=AS_SHIPPED, engine=engine, blob_bytes=STORE_BYTES, worker_queues="build,play") as cluster:
+        with Cluster(settings=AS_SHIPPED, engine=engine, worker_queues="build,play") as cluster:
             for name in API_MACHINES:
                 cluster.start(name, "worker", "--queues", CONTROL, "--concurrency", "2")
             spent = partial(_spent, cluster, group)

@@ -8,6 +8,7 @@ Engine and share the processors of this one, but know nothing of each other: eac
 FIFOs. Times are short so that lost work is found soon; everything else is as shipped.
 """
 
+import contextlib
 import itertools
 import os
 import re
@@ -18,7 +19,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -46,7 +46,11 @@ GAME = "yacht-auction"
 BOT = (Path(__file__).resolve().parents[1] / "benchmarks" / "light.c").read_bytes()
 """A legal bot that does not think: convicting it, or abandoning its matches, is wrong."""
 
-BLOB_BYTES = 64 * 2**20
+BLOB_BYTES = 8 * 2**30
+"""What the store has room for: more than is ever played here. A match takes a page of memory, 4 KiB, at least, and the
+faster the machine the more of them. Only what is used takes memory.
+"""
+
 PASSWORD = "only a test of the cluster"
 
 QUICK: Mapping[str, str] = {
@@ -60,37 +64,35 @@ QUICK: Mapping[str, str] = {
 class Cluster:
     """See the top of the file. Enter it; everything of it is removed on exit.
 
-    `engine`: a separate Docker Engine, which may be mistreated; None: the one that everybody here uses. `blob_bytes`:
-    what the store has room for. `worker_queues`: what the machines that play take; "": everything.
+    `engine`: a separate Docker Engine, which may be mistreated; None: the one that everybody here uses.
+    `worker_queues`: what the machines that play take; "": everything.
     """
 
     def __init__(
         self,
         settings: Mapping[str, str] = {},
         engine: PrivateEngine | None = None,
-        blob_bytes: int = BLOB_BYTES,
         worker_queues: str = "",
     ) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="deadheat-cluster-"))
         self.folder.chmod(0o755)
         self.blob_folder = self.folder / "blobs"
         self._chosen = {**QUICK, **settings}
-        self._blob_bytes = blob_bytes
         self._worker_options = ("--queues", worker_queues) if worker_queues else ()
         self.engine = engine
         self.docker_host = "" if engine is None else engine.url
         self.poisoned: list[int] = []  # seasons with something that cannot be played
-        self._exit = ExitStack()
+        self._exit = contextlib.ExitStack()
         self._numbers = itertools.count(1)
         self.innocent: list[int] = []  # bots that never fail
         self.outage_at = 0.0  # when the present disturbance took something away, on the clock of `time.time`
         self._secrets = [PASSWORD]
 
     def __enter__(self) -> Self:
-        with ExitStack() as undo:
+        with contextlib.ExitStack() as undo:
             undo.callback(shutil.rmtree, self.folder, ignore_errors=True)
             self.blob_folder.mkdir()
-            _mount(self.blob_folder, self._blob_bytes)
+            _mount(self.blob_folder)
             undo.callback(_unmount, self.blob_folder)
             self.network = undo.enter_context(Network(self.folder))
             try:
@@ -298,6 +300,23 @@ class Cluster:
             final = (RatingSnapshot.season_id == season_id, col(RatingSnapshot.final).is_(True))
             return session.exec(select(RatingSnapshot.id).where(*final)).first() is not None
 
+    @contextlib.contextmanager
+    def store_full(self) -> Iterator[None]:
+        """Meanwhile not one more byte fits into the store."""
+
+        def resize(size_bytes: int) -> None:
+            subprocess.run(["mount", "-o", f"remount,size={size_bytes}", self.blob_folder], check=True)
+
+        filler = self.blob_folder / "filler"
+        usage = shutil.disk_usage(self.blob_folder)
+        resize(usage.used + 2**20)  # what is written meanwhile still fits
+        with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+            while True:
+                file.write(bytes(4096))
+        yield
+        filler.unlink()
+        resize(BLOB_BYTES)
+
     def broken(self) -> list[str]:
         """Return every invariant that does not hold now, every innocent bot convicted and every secret revealed."""
         with self.database.reading() as session:
@@ -330,8 +349,8 @@ class Cluster:
                 yield f"{machine.name} {path.stem}", path.read_text(errors="replace").splitlines()
 
 
-def _mount(folder: Path, size_bytes: int) -> None:
-    options = f"size={size_bytes},mode=755"
+def _mount(folder: Path) -> None:
+    options = f"size={BLOB_BYTES},mode=755"
     subprocess.run(["mount", "-t", "tmpfs", "-o", options, "deadheat-test", folder], check=True)
 
 

@@ -169,13 +169,8 @@ def database_fails_over(cluster: Cluster, chance: random.Random) -> None:
 
 def blobs_full(cluster: Cluster, chance: random.Random) -> None:
     """Fill the store: not one more byte fits."""
-    filler = cluster.blob_folder / "filler"
-    with filler.open("wb") as file, contextlib.suppress(OSError):
-        while True:
-            file.write(bytes(65536))
-            file.flush()
-    time.sleep(OUTAGE_SECONDS + chance.uniform(0, 2))
-    filler.unlink()
+    with cluster.store_full():
+        time.sleep(OUTAGE_SECONDS + chance.uniform(0, 2))
 
 
 def engine_restarted(cluster: Cluster, chance: random.Random) -> None:
