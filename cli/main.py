@@ -25,6 +25,7 @@ PANELS = {
         "replay": "local.watch:replay",
         "view": "local.watch:view",
         "explain": "author.explain:explain",
+        "diff": "author.diff:diff",
         "verify": "local.watch:verify",
         "rate": "rate:rate",
         "sprt": "rate:sprt",
