@@ -21,6 +21,7 @@ PANELS = {
     "On this machine": {
         "new": "author.new:new",
         "play": "local.play:play",
+        "better": "tournament.better:better",
         "tournament": "tournament.command:tournament",
         "replay": "local.watch:replay",
         "view": "local.watch:view",
