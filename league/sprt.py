@@ -29,15 +29,10 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from deadheat.engine.figures import NORMAL_95
-
 Vector = NDArray[np.float64]
 
 NORMALIZED_ELO_PER_T = 800 / math.log(10)
 """The normalized Elo, 347.44, of a mean one deviation above 1/2, for single games."""
-
-HALVINGS = 14
-"""How often the search for an interval's end is halved: to an eighth of an Elo."""
 
 UNSEEN = 1e-3
 """The count given to a score that did not occur: with 0 its probability would be 0 under every hypothesis but the
@@ -128,39 +123,11 @@ def test(counts: Sequence[int], terms: Terms) -> State:
     return State(verdict, llr, lower, upper, total * _games_of_one_result(counts), score)
 
 
-def interval(counts: Sequence[int]) -> tuple[float, float, float]:
-    """Return the low end of the 95 % interval of the difference in normalized Elo, the difference, and the high end,
-    each at most `MOST_ELO` away from 0. `counts` are as for `test`, with at least one result.
-
-    The interval holds the differences that the likelihood of `test` does not refute (Wilks, 1938). An estimate from
-    games that a test has stopped is a little too far from 0.
-    """
-    seen, observed, scores = _observed(counts)
-    mean = float(observed @ scores)
-    t = (mean - 0.5) / math.sqrt(float(observed @ (scores - mean) ** 2))
-    per_t = NORMALIZED_ELO_PER_T / math.sqrt(_games_of_one_result(counts))
-    middle = max(-MOST_ELO, min(MOST_ELO, per_t * t))
-
-    def end(far: float) -> float:
-        near = middle
-        for _ in range(HALVINGS):
-            elo = (near + far) / 2
-            likelihood = seen.sum() * np.sum(observed * np.log(_given_t(scores, observed, elo / per_t) / observed))
-            near, far = (elo, far) if likelihood >= -(NORMAL_95**2) / 2 else (near, elo)
-        return (near + far) / 2
-
-    return end(-MOST_ELO), middle, end(MOST_ELO)
-
-
-def _observed(counts: Sequence[int]) -> tuple[Vector, Vector, Vector]:
-    """Return the counts without zeros, their distribution, and the scores."""
-    seen: Vector = np.where(np.asarray(counts) == 0, UNSEEN, np.asarray(counts, dtype=np.float64))
-    return seen, seen / seen.sum(), np.linspace(0, 1, len(counts))
-
-
 def log_likelihood_ratio(counts: Sequence[int], terms: Terms) -> float:
     """Return the log-likelihood ratio of H1 over H0."""
-    seen, observed, scores = _observed(counts)
+    seen: Vector = np.where(np.asarray(counts) == 0, UNSEEN, np.asarray(counts, dtype=np.float64))
+    observed = seen / seen.sum()
+    scores: Vector = np.linspace(0, 1, len(counts))
     if terms.model is Model.LOGISTIC:
         under = [_given_mean(scores, observed, 1 / (1 + 10 ** (-elo / 400))) for elo in (terms.elo0, terms.elo1)]
     else:

@@ -98,7 +98,10 @@ def script(transcript: Transcript, seat: Seat) -> dict[str, list[str]]:
 
 HOUSE = "house:"
 MAX_FILES = 2000
-IGNORED = ("__pycache__", ".deadheat", ".git", ".venv", "node_modules")
+HIDDEN = ".deadheat"
+"""The folder inside a bot's folder in which commands keep their own files."""
+
+IGNORED = ("__pycache__", HIDDEN, ".git", ".venv", "node_modules")
 """Folders inside a bot's folder that do not belong to its sources."""
 
 

@@ -1,15 +1,10 @@
 """`deadheat better`: is the bot in a folder better than the copy that was accepted last?
 
-Each test is of one frozen copy of the folder, and has a number. It is one or two tournaments, in this order:
+Each test is of one frozen copy of the folder, in up to two tournaments: ``test`` against the accepted copy, until a
+sequential test decides; then, or if nothing is accepted yet, ``panel``, by a gate. A copy that passes both is accepted,
+and the gate is written anew: it asks for the highest difference that the copy has shown. All is in ``.deadheat``:
 
-1. ``test``: the copy against the accepted one, until a sequential test has decided;
-2. ``panel``, if that accepts, or if nothing has been accepted yet: the copy must pass the gate. The gate asks for no
-   fault, and for a result that is no worse than the accepted copy's was.
-
-A copy that passes both is accepted, and the gate is written anew from its own result. All that is kept is in the hidden
-folder ``.deadheat`` of the bot's folder:
-
-* ``accepted/`` and ``change/``: the accepted copy, and the one that is or was tested last;
+* ``accepted/`` and ``change/``: the accepted copy, and the one that was tested last;
 * ``gate.toml``: the gate, also for `deadheat submit --gate`; its panel and number of games may be edited;
 * ``history.jsonl``: a line whenever a test begins or ends; the last line of a number counts;
 * ``runs/NUMBER/``: the tournaments, which continue where they were interrupted.
@@ -21,161 +16,121 @@ import json
 import shutil
 import tempfile
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
-from math import floor
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from pydantic import TypeAdapter, ValidationError
-from rich.text import Text
 
-from deadheat.cli.console import (
-    INTERRUPTED,
-    REFUSED,
-    USAGE,
-    cannot,
-    command,
-    ending_in_order,
-    fail,
-    harmless,
-    note,
-)
-from deadheat.cli.local.bots import HOUSE, IGNORED, BadBot, prepare
+from deadheat.cli.console import INTERRUPTED, REFUSED, USAGE, cannot, command, ending_in_order, fail, note
+from deadheat.cli.local.bots import HIDDEN, HOUSE, IGNORED, BadBot, prepare
 from deadheat.cli.local.play import SANDBOX_HELP, USUAL, Backend, Variant, failing, open_backend
 from deadheat.cli.output import Column, Columns, Output, says, table
 from deadheat.cli.rate import bounds
 from deadheat.cli.tournament import records
 from deadheat.cli.tournament.beginning import begin, go_on, named
 from deadheat.cli.tournament.command import Run, sentences
-from deadheat.cli.tournament.records import Kind, Request
 from deadheat.engine.figures import counted, signed
 from deadheat.engine.games import GAMES, unknown
 from deadheat.engine.games.folder import house_bots
-from deadheat.league.sprt import MOST_ELO, Terms, interval
-from deadheat.league.sprt import test as tested
+from deadheat.league.sprt import Terms, test
 
-HIDDEN, ACCEPTED, CHANGE, GATE, HISTORY, RUNS = ".deadheat", "accepted", "change", "gate.toml", "history.jsonl", "runs"
-TEST, PANEL = "test", "panel"
-NOT_PANEL = "hello-"  # the house bots that show a language play alike
+ACCEPTED, CHANGE, GATE, HISTORY, RUNS = "accepted", "change", "gate.toml", "history.jsonl", "runs"
 
 USUAL_BOUNDS = "0,50"
-"""The bounds that decide in about a minute: an equal bot or one stronger by 50 takes about 300 games, five a second."""
+"""Bounds that decide in about a minute: about 300 games for a bot as good, or 50 better, at five a second."""
 
 MOST_GAMES, PANEL_GAMES = 2000, 40
 
-SLACK = 100
-"""How much worse against the panel than the accepted copy, in normalised Elo, a copy must not be."""
+ASKED = range(300, -900, -25)
+"""What a gate may ask for, in normalised Elo; a copy that is worse by a hundred fails."""
 
-TELLING = 300
-"""The highest bound of the gate: a panel that always loses cannot show more."""
-
-PLOT_WIDTH, PLOT_ELO = 21, 200
-"""The characters of the history's plot, and the normalised Elo at its ends; larger differences are drawn there."""
+PLOT_ELO, PLOT_WIDTH = 200, 21
+"""The history's plot: the Elo at its ends, where larger differences are drawn, too, and its characters."""
 
 
 class Outcome(StrEnum):
-    """How a test ended, or stands; `UNCHANGED`: there was none, because the folder is as it was accepted."""
+    """How a test ended, or stands. Nothing was tested if the folder is unchanged."""
 
-    BASE = "base"  # the first accepted copy
+    BASE = "base"
     ACCEPTED = "accepted"
     REJECTED = "rejected"
     UNDECIDED = "undecided"
     RUNNING = "running"
-    DROPPED = "dropped"  # the folder changed before the verdict
+    DROPPED = "dropped"
     UNCHANGED = "unchanged"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tested:
-    """A test, as a line of the history. `elo` is the difference from the accepted copy in normalised Elo, between the
-    ends of its 95 % interval; `sha256` that of the sources; `why` the gate's sentences that were not met.
+    """A test, as a line of the history. `elo` is by how much the copy is better, between the ends of the 95 % interval;
+    `why` has the gate's sentences about what is not met.
     """
 
     number: int
     game: str
     set: list[str]
     sha256: str
+    sprt: dict[str, float] | None
+    note: str
     outcome: Outcome = Outcome.RUNNING
-    sprt: dict[str, float] | None = None
     llr: float | None = None
     games: int = 0
     panel_games: int = 0
     elo: tuple[float, float, float] | None = None
     why: list[str] = field(default_factory=list)
-    note: str = ""
     at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
 
 _TESTED = TypeAdapter(Tested)
-_KEPT = (Outcome.BASE, Outcome.ACCEPTED)
 
 
 @says
 def better(
     folder: Annotated[Path, typer.Argument(help="The bot's folder.")] = Path(),
-    game: Annotated[
-        str, typer.Option(help="The game; default: that of the last test, or of the rules beside it.")
-    ] = "",
-    sprt: Annotated[
-        str, typer.Option(metavar="ELO0,ELO1", help="Bounds of the test against the accepted copy.")
-    ] = USUAL_BOUNDS,
-    games: Annotated[
-        int | None, typer.Option(min=2, max=1_000_000, help=f"Most games of that test; default: {MOST_GAMES}.")
-    ] = None,
+    game: Annotated[str, typer.Option(help="The game; default: the last test's, or that of the rules beside it.")] = "",
+    sprt: Annotated[str, typer.Option(metavar="ELO0,ELO1", help="The sequential test's bounds.")] = USUAL_BOUNDS,
+    games: Annotated[int | None, typer.Option(min=2, max=1_000_000, help="Most games of that test.")] = None,
     message: Annotated[str, typer.Option("--note", help="What you changed, for the history.")] = "",
     history: Annotated[bool, typer.Option("--history", help="Play nothing; show the tests so far.")] = False,
     set_: Variant = None,
     sandbox: Annotated[Backend, typer.Option(help=SANDBOX_HELP)] = USUAL,
-    concurrency: Annotated[int | None, typer.Option(min=1, max=256, help="Games at a time; default: auto.")] = None,
     as_json: bool = False,
 ) -> Output:
     """Test whether a bot is better than the copy that was accepted last, and accept or reject it.
 
-    The first copy is the base. A later one must beat it in a sequential test, and then pass a gate: no fault against
-    the panel, and no worse a result. Exit code 1 if it is rejected or undecided. Ctrl-C stops; the same command
-    continues.
+    The first copy is the base. A later one must beat it in a sequential test, and then pass a gate against a panel: no
+    fault, and no worse a result. Exit code 1 if it is rejected or undecided. Ctrl-C stops; the same command continues.
     """
     if not folder.is_dir():
         fail(f"{folder} is not a folder; name the bot's", USAGE)
-    hidden = folder / HIDDEN
-    tests = _history(hidden / HISTORY)
+    tests = read_history(folder)
     if history:
         return _shown(tests)
-    game = game or (tests[-1].game if tests else _game_beside(folder))
+    beside = [name for name in GAMES if (folder / f"{name}.md").is_file()]  # where `deadheat new` puts the rules
+    game = game or (tests[-1].game if tests else beside[0] if len(beside) == 1 else "")
     if game not in GAMES:
-        fail(unknown(game), USAGE)
+        fail(unknown(game) if game else f"choose the game with --game: {', '.join(GAMES)}", USAGE)
     with tempfile.TemporaryDirectory(prefix="deadheat-better-") as work, ending_in_order(), sentences():
-        loop = _Loop(folder, sandbox, games, concurrency, as_json, Path(work))
+        loop = _Loop(folder, folder / HIDDEN, sandbox, games, as_json, Path(work))
         with failing(f"use {folder}"):
-            wanted = Tested(
-                number=len(tests) + 1,
-                game=game,
-                set=set_ or (tests[-1].set if tests else []),
-                sha256=loop.freeze(game),
-                sprt=bounds(sprt) if loop.accepted.is_dir() else None,
-                note=message,
-            )
-            return loop.verdict(wanted, tests)
+            numbers = set_ or (tests[-1].set if tests else [])
+            wanted = partial(Tested, number=len(tests) + 1, game=game, set=numbers, note=message)
+            tested = bounds(sprt) if loop.accepted.is_dir() else None
+            return loop.verdict(wanted(sha256=loop.freeze(game), sprt=tested), tests)
 
 
-def _game_beside(folder: Path) -> str:
-    """Return the game whose rules are in the folder, where `deadheat new` put them."""
-    games = [game for game in GAMES if (folder / f"{game}.md").is_file()]
-    return games[0] if len(games) == 1 else fail(f"choose the game with --game: {', '.join(GAMES)}", USAGE)
-
-
-def _history(file: Path) -> list[Tested]:
+def read_history(folder: Path) -> list[Tested]:
     """Read the tests, each as it ended or stands. A last line that was cut short does not count."""
+    file = folder / HIDDEN / HISTORY
     try:
-        lines = file.read_bytes().split(b"\n")[:-1]
+        lines = file.read_bytes().split(b"\n")[:-1] if file.exists() else []
         return list({test.number: test for test in map(_TESTED.validate_json, lines)}.values())
-    except FileNotFoundError:
-        return []
     except OSError as error:
         cannot(f"read {file}", error, USAGE)
     except ValidationError:
@@ -187,23 +142,14 @@ class _Loop:
     """One call of the command."""
 
     folder: Path
+    hidden: Path
     sandbox: Backend
     games: int | None
-    workers: int | None
     as_json: bool
     work: Path
 
-    @property
-    def hidden(self) -> Path:
-        return self.folder / HIDDEN
-
-    @property
-    def accepted(self) -> Path:
-        return self.hidden / ACCEPTED
-
-    @property
-    def gate(self) -> Path:
-        return self.hidden / GATE
+    def __post_init__(self) -> None:
+        self.accepted, self.change, self.gate = (self.hidden / name for name in (ACCEPTED, CHANGE, GATE))
 
     def freeze(self, game: str) -> str:
         """Copy the folder, so that its author can go on working in it, and return the copy's hash. Raises BadBot."""
@@ -215,75 +161,71 @@ class _Loop:
 
     def verdict(self, wanted: Tested, tests: Sequence[Tested]) -> Output:
         """Return the verdict on the copy: what is known of it already, or what a test shows."""
-        last = max((n for n, test in enumerate(tests) if test.outcome in _KEPT), default=-1)
+        kept = [n for n, test in enumerate(tests) if test.outcome in {Outcome.BASE, Outcome.ACCEPTED}]
         if self.accepted.is_dir() and records.sha256_of(self.accepted) == wanted.sha256:
-            return self._told(replace(tests[last] if last >= 0 else wanted, outcome=Outcome.UNCHANGED))
-        test = next((test for test in tests[last + 1 :] if test.sha256 == wanted.sha256), wanted)
-        if test.outcome is Outcome.REJECTED:
-            note(f"in test {test.number}. Testing it again until a test accepts would show nothing.", "known:")
-            return self._told(test)
-        if tests and tests[-1].outcome is Outcome.RUNNING and tests[-1].number != test.number:
-            self._log(replace(tests[-1], outcome=Outcome.DROPPED))
+            return self._told(replace(tests[kept[-1]] if kept else wanted, outcome=Outcome.UNCHANGED))
+        since = tests[kept[-1] + 1 :] if kept else tests
+        begun = next((test for test in since if test.sha256 == wanted.sha256), wanted)
+        if begun.outcome is Outcome.REJECTED:
+            note(f"in test {begun.number}. Testing it again until a test accepts would show nothing.", "known:")
+            return self._told(begun)
+        if tests and tests[-1].outcome is Outcome.RUNNING and tests[-1].number != begun.number:
+            self._log(tests[-1], Outcome.DROPPED)
             note(f"test {tests[-1].number}, because {self.folder} changed before its verdict", "dropped:")
         self.hidden.mkdir(exist_ok=True)
         (self.hidden / ".gitignore").write_text(f"{CHANGE}/\n{RUNS}/\n", encoding="ascii")
-        shutil.rmtree(self.hidden / CHANGE, ignore_errors=True)
-        shutil.copytree(self.work / CHANGE, self.hidden / CHANGE)
-        self._log(replace(test, outcome=Outcome.RUNNING))
-        return self._told(self._tested(test))
+        shutil.rmtree(self.change, ignore_errors=True)
+        shutil.copytree(self.work / CHANGE, self.change)
+        return self._told(self._log(*self._tested(self._log(begun, Outcome.RUNNING))))
 
-    def _log(self, test: Tested) -> None:
+    def _log(self, test: Tested, outcome: Outcome) -> Tested:
+        test = replace(test, outcome=outcome)
         with (self.hidden / HISTORY).open("ab") as stream:
             stream.write(_TESTED.dump_json(test) + b"\n")
+        return test
 
-    def _tested(self, test: Tested) -> Tested:
-        """Play a test, log its outcome, and accept the copy if that is the outcome."""
-        if test.sprt is not None:
-            what = "Stops at {elo1:g} rather than {elo0:g} normalised Elo, 5 % wrong verdicts of either kind."
-            note(
-                f"is this copy of {self.folder} stronger than the accepted one? {what.format(**test.sprt)}", _head(test)
-            )
-            run = self._tournament(test, TEST, [self.hidden / CHANGE, self.accepted])
-            state = run.standings.test()
-            test = replace(test, games=state.games, llr=round(state.llr, 3), elo=_interval(run, None))
+    def _tested(self, now: Tested) -> tuple[Tested, Outcome]:
+        """Play a test, and accept the copy if that is the outcome."""
+        if now.sprt is not None:
+            what = "Stops at {elo1:g} rather than {elo0:g} normalised Elo; 5 % wrong verdicts of either kind."
+            note(f"is this copy of {self.folder} the stronger? {what.format(**now.sprt)}", f"Test {now.number}:")
+            run = self._tournament(now, "test", [self.change, self.accepted])
+            state, rated = run.standings.test(), {rating.player: rating for rating in run.standings.ratings(now=True)}
+            new, old = (rated[label] for label in run.request.labels)
+            elo = round(new.low - old.high, 1), round(new.elo - old.elo, 1), round(new.high - old.low, 1)
+            now = replace(now, games=len(run.standings.games), llr=round(state.llr, 3), elo=elo)
             if state.verdict.value != "accept":
-                undecided = state.verdict.value == "continue"
-                return self._ended(test, Outcome.UNDECIDED if undecided else Outcome.REJECTED)
+                return now, Outcome.REJECTED if state.verdict.value == "reject" else Outcome.UNDECIDED
         if not self.gate.exists():
-            self._write_gate([HOUSE + bot for bot in self._panel(test)], PANEL_GAMES, "")
-        base = "nothing is accepted yet, so this copy is the base if it has no fault against these."
-        worse = "no fault and no worse a result than the accepted copy had, by the test in its gate."
-        note(base if test.sprt is None else worse, "Panel:")
-        run = self._tournament(test, PANEL, [self.hidden / CHANGE])
-        (verdicts,) = run.verdicts().values()
-        why = [verdict.sentence for verdict in verdicts if not verdict.met]
-        test = replace(test, panel_games=len(run.standings.games), why=why)
+            self._write_gate([*self._panel(now.game)], PANEL_GAMES)
+        asks = "no worse a result than the accepted copy had" if now.sprt else "then it is the base"
+        note(f"no fault, and {asks}.", "Panel:")
+        run = self._tournament(now, "panel", [self.change])
+        why = [verdict.sentence for verdicts in run.verdicts().values() for verdict in verdicts if not verdict.met]
+        now = replace(now, panel_games=len(run.standings.games), why=why)
         if why:
-            return self._ended(test, Outcome.REJECTED)
-        self._accept(run)
-        return self._ended(test, Outcome.BASE if test.sprt is None else Outcome.ACCEPTED)
+            return now, Outcome.REJECTED
+        given = tomllib.loads(self.gate.read_text(encoding="utf-8"))
+        self._write_gate(given["panel"], given.get("games", PANEL_GAMES), run)
+        shutil.rmtree(self.accepted, ignore_errors=True)
+        shutil.copytree(self.change, self.accepted)
+        return now, Outcome.ACCEPTED if now.sprt else Outcome.BASE
 
-    def _ended(self, test: Tested, outcome: Outcome) -> Tested:
-        ended = replace(test, outcome=outcome)
-        self._log(ended)
-        return ended
-
-    def _tournament(self, test: Tested, phase: str, bots: Sequence[Path]) -> Run:
+    def _tournament(self, now: Tested, phase: str, bots: Sequence[Path]) -> Run:
         """Play a tournament of a test, or what is missing of it. End the command if it is interrupted."""
-        path = self.hidden / RUNS / f"{test.number:04}" / phase
+        path, panel = self.hidden / RUNS / f"{now.number:04}" / phase, phase == "panel"
         open_sandbox = partial(open_backend, work=self.work)
-        duel = phase == TEST
         if (path / records.HEADER).exists():
-            request, folder = go_on(path, (), self.games if duel else None, open_sandbox)
+            request, folder = go_on(path, (), None if panel else self.games, open_sandbox)
         else:
-            about = partial(Request, game=test.game, kind=Kind.GAUNTLET, seats=2, seed="", sandbox=self.sandbox.value)
-            games, keep = (self.games or MOST_GAMES, "faulty") if duel else (0, "lost")
-            wanted = about(games=games, sprt=test.sprt if duel else None, keep=keep)
-            gate, names = None if duel else self.gate, list(map(str, bots))
-            request, folder = begin(wanted, names, gate, test.set, path, open_sandbox(self.sandbox.value))
+            about = partial(records.Request, game=now.game, kind=records.Kind.GAUNTLET, seats=2, seed="")
+            asked = about(games=0, keep="lost", sandbox=self.sandbox.value)
+            asked = asked if panel else replace(asked, games=self.games or MOST_GAMES, keep="faulty", sprt=now.sprt)
+            names, gate = [*map(str, bots)], self.gate if panel else None
+            request, folder = begin(asked, names, gate, now.set, path, open_sandbox(self.sandbox.value))
         with folder:
             run = Run(request, folder, as_json=False)
-            run.play(self.workers, partial(open_sandbox, warns=False))
+            run.play(None, partial(open_sandbox, warns=False))
         if run.interrupted or run.broke:
             played = counted(len(run.standings.games), "game")
             note(f"after {played}. To continue: {command('better', str(self.folder))}", "stopped")
@@ -292,102 +234,69 @@ class _Loop:
             run.show(run.verdicts())
         return run
 
-    def _panel(self, test: Tested) -> Iterator[str]:
-        """Yield the house bots that can be built here and that differ from each other."""
+    def _panel(self, game: str) -> Iterator[str]:
+        """Yield the house bots that can be built here. Those that only show a language play alike."""
         sandbox = open_backend(self.sandbox, self.work, warns=False)
-        for bot in house_bots(test.game):
-            if bot.startswith(NOT_PANEL):
-                continue
+        for bot in (name for name in house_bots(game) if not name.startswith("hello-")):
             try:
-                prepare(GAMES[test.game], HOUSE + bot, sandbox, self.work / PANEL / bot)
+                prepare(GAMES[game], HOUSE + bot, sandbox, self.work / bot)
+                yield HOUSE + bot
             except BadBot as error:
-                note(str(error), "left out of the panel:")
-                continue
-            yield bot
+                note(str(error), "left out:")
 
-    def _accept(self, run: Run) -> None:
-        """Let the copy that was tested be the accepted one, and the gate ask for what it has shown."""
-        labels = list(run.request.labels[1:])
-        highest = min(TELLING, floor(_interval(run, range(1, len(labels) + 1))[0]))
-        terms = Terms(max(-MOST_ELO, highest - SLACK), max(1 - MOST_ELO, highest))
-        given = tomllib.loads(self.gate.read_text(encoding="utf-8"))
-        games = given.get("games", PANEL_GAMES)
-        condition = ""
-        if tested([games // 2, 0, 0, 0, 0], terms).verdict.value == "reject":
-            condition = f"\n[[condition]]\nsprt = [{terms.elo0:g}, {terms.elo1:g}]\nagainst = {json.dumps(labels)}\n"
-        else:
-            note(f"{games} games could not show that a later copy does worse; the gate asks for no fault.", "Panel:")
-        self._write_gate(given["panel"], games, condition)
-        shutil.rmtree(self.accepted, ignore_errors=True)
-        shutil.copytree(self.hidden / CHANGE, self.accepted)
+    def _write_gate(self, panel: Sequence[str], games: int, shown: Run | None = None) -> None:
+        """Write the gate. It asks for the most that a tournament has shown of its first bot, against the same bots."""
+        lines = [
+            f"# Written by `deadheat better`; the panel and the games are yours.\npanel = {json.dumps(panel)}",
+            f"games = {games}\n\n[[condition]]\nno_fault_in = {games}",
+        ]
+        counts = shown.standings.halves_of(0) if shown else []
+        for terms in (Terms(elo - 100, elo) for elo in ASKED if shown):
+            losing = test([games // 2, 0, 0, 0, 0], terms)  # the gate refuses bounds at which nobody fails
+            if test(counts, terms).verdict.value == "accept" and losing.verdict.value == "reject":
+                against = json.dumps(shown.request.labels[1:]) if shown else ""
+                lines.append(f"\n[[condition]]\nsprt = [{terms.elo0}, {terms.elo1}]\nagainst = {against}")
+                break
+        self.gate.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
-    def _write_gate(self, panel: Sequence[str], games: int, condition: str) -> None:
-        head = (
-            "# Written by `deadheat better` for the accepted copy. Edit the panel and the number of games as you like."
-        )
-        fault = f"\n[[condition]]\nno_fault_in = {games}\n"
-        text = f"{head}\npanel = {json.dumps(panel)}\ngames = {games}\n{condition}{fault}"
-        self.gate.write_text(text, encoding="utf-8")
-
-    def _told(self, test: Tested) -> Output:
+    def _told(self, now: Tested) -> Output:
         again = command("better", str(self.folder))
-        kept = f"The accepted copy: {self.accepted}" if self.accepted.is_dir() else "Nothing is accepted yet."
-        sentences = {
+        kept = f"The accepted copy is {self.accepted}." if self.accepted.is_dir() else "Nothing is accepted yet."
+        closing = {
             Outcome.BASE: f"Nothing was accepted before: this copy is the base. Change {self.folder}, then: {again}",
-            Outcome.ACCEPTED: f"It is better, and now the accepted copy: {self.accepted}",
-            Outcome.REJECTED: f"{self.folder} stays as it is. {kept}",
-            Outcome.UNDECIDED: f"No verdict, so no improvement. For more games: {again} --games {2 * test.games}",
+            Outcome.ACCEPTED: f"It is better, and accepted. {kept}",
+            Outcome.REJECTED: f"It is not accepted; {self.folder} stays as it is. {kept}",
+            Outcome.UNDECIDED: f"No verdict, so no improvement. For more games: {again} --games {2 * now.games}",
             Outcome.UNCHANGED: f"{self.folder} is as it was accepted. Change it, then: {again}",
         }
-        lines = [Text.assemble((_head(test), "bold"), f" {test.outcome}.")]
-        if test.elo is not None:
-            low, middle, high = test.elo
-            read = "read when the test stopped, so a little too far from 0"
-            lines.append(
-                Text(f"Difference {middle:+.0f} normalised Elo, 95 % from {low:+.0f} to {high:+.0f} ({read}).")
-            )
-        lines += [harmless(f"Not met: {sentence}.") for sentence in test.why]
-        facts = {"accepted": str(self.accepted), "gate": str(self.gate), "history": str(self.hidden / HISTORY)}
-        code = REFUSED if test.outcome in {Outcome.REJECTED, Outcome.UNDECIDED} else 0
-        return Output({**asdict(test), **facts}, [*lines, harmless(sentences[test.outcome])], code)
-
-
-def _whole(elo: float) -> str:
-    return signed(round(elo))
-
-
-def _head(test: Tested) -> str:
-    return f"Test {test.number}:"
-
-
-def _interval(run: Run, against: Iterable[int] | None) -> tuple[float, float, float]:
-    low, middle, high = interval(run.standings.halves_of(0, against))
-    return round(low, 1), round(middle, 1), round(high, 1)
+        lines = [f"Test {now.number}: {now.outcome}."]
+        if now.elo is not None:
+            low, middle, high = (signed(round(elo)) for elo in now.elo)
+            lines[0] += f" Difference {middle} Elo, 95 % from {low} to {high} (at its stop, so a little too much)."
+        lines += [f"Not met: {sentence}." for sentence in now.why]
+        code = REFUSED if now.outcome in {Outcome.REJECTED, Outcome.UNDECIDED} else 0
+        return Output({**asdict(now), "folder": str(self.hidden)}, [*lines, closing[now.outcome]], code)
 
 
 def _shown(tests: Sequence[Tested]) -> Output:
-    """Return the history: a line for each test, with the interval of its difference as a plot."""
-
-    def place(elo: float) -> int:
-        return round((PLOT_WIDTH - 1) * (max(-1, min(1, elo / PLOT_ELO)) + 1) / 2)
+    """Return the history: a line for each test, with its interval as a plot, and the notes."""
 
     def plot(test: Tested) -> str:
-        row = [" "] * PLOT_WIDTH
-        row[PLOT_WIDTH // 2] = "|"
+        row, middle = [" "] * PLOT_WIDTH, PLOT_WIDTH // 2
         if test.elo is not None:
-            low, middle, high = map(place, test.elo)
-            row[low : high + 1] = ["|" if n == PLOT_WIDTH // 2 else "-" for n in range(low, high + 1)]
-            row[middle] = "o"
-        return "".join(row)
+            shares = (max(-1, min(1, elo / PLOT_ELO)) for elo in test.elo)
+            low, at, high = (middle + round(middle * share) for share in shares)
+            row[low : high + 1] = "-" * (high + 1 - low)
+            row[at] = "o"
+        return "".join([*row[:middle], row[middle].replace(" ", "|").replace("-", "|"), *row[middle + 1 :]])
 
     columns: Columns[Tested] = (
         Column("test", lambda test: test.number, right=True),
         Column("when", lambda test: datetime.fromisoformat(test.at).astimezone().strftime("%m-%d %H:%M"), whole=True),
         Column("verdict", lambda test: test.outcome, whole=True),
         Column("games", lambda test: test.games, right=True),
-        Column("norm. Elo", lambda test: "" if test.elo is None else _whole(test.elo[1]), right=True),
+        Column("Elo", lambda test: "" if test.elo is None else signed(round(test.elo[1])), right=True),
         Column(f"95 %, up to ±{PLOT_ELO}", plot, whole=True),
     )
-    shown = table(tests, columns) if tests else "Nothing has been tested yet."
     notes = (f"{test.number}: {test.note}" for test in tests if test.note)
-    return Output(map(asdict, tests), [shown, *notes])
+    return Output(map(asdict, tests), [table(tests, columns), *notes] if tests else "Nothing has been tested yet.")

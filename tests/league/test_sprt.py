@@ -140,25 +140,6 @@ def test_it_is_wrong_about_as_often_as_it_promises() -> None:
     assert max(wrong.values()) <= 20, wrong
 
 
-@pytest.mark.parametrize("chances", [[0.2, 0.2, 0.2, 0.2, 0.2], [0.02, 0.03, 0.1, 0.25, 0.6], [0.5, 0, 0, 0, 0.5]])
-def test_nineteen_of_twenty_intervals_hold_the_difference(chances: list[float]) -> None:
-    """Of 60 intervals, 57 should; 51 would be more than three deviations too few."""
-    scores = np.linspace(0, 1, 5)
-    mean = float(scores @ chances)
-    true = sprt.NORMALIZED_ELO_PER_T / math.sqrt(2) * (mean - 0.5) / math.sqrt(float((scores - mean) ** 2 @ chances))
-    drawn = np.random.default_rng(2).multinomial(80, chances, 60)
-    intervals = [sprt.interval(counts.tolist()) for counts in drawn]
-    assert sum(low <= true <= high for low, _, high in intervals) >= 52
-    assert all(low <= middle <= high for low, middle, high in intervals)
-
-
-def test_an_interval_by_hand() -> None:
-    """All pairs drawn: refuted is a difference at which that has a likelihood below exp(-1.92)."""
-    low, middle, high = sprt.interval([0, 0, 50, 0, 0])
-    assert middle == pytest.approx(0) and low == pytest.approx(-high, abs=0.2)
-    assert sprt.interval([0, 0, 0, 0, 20])[1:] == (sprt.MOST_ELO, pytest.approx(sprt.MOST_ELO, abs=0.2))
-
-
 RIGHT = {0.0: Verdict.REJECT, 50.0: Verdict.ACCEPT}
 
 
