@@ -74,17 +74,14 @@ class _Instant:
 
 
 def without_clocks(transcript: Transcript) -> Sequence[Exchange]:
-    """Return a match's exchanges as they would be if every answer had taken no time, because some games tell their
-    players how much time is left. A match under rules that are not installed here, or that it does not follow, stays as
-    it is.
+    """Return a match's exchanges as if every answer had taken no time, because some games tell how much is left.
+    A match under rules that are not installed here, or that it does not follow, stays as it is.
     """
     if not known_rules(transcript):
         return transcript.exchanges
-    game, about = rules_of(transcript), transcript.about
+    game, instant = rules_of(transcript), _Instant(transcript)
     try:
-        return run_match(
-            game, transcript.seats, transcript.seed, _Instant(transcript), about, transcript.attempt
-        ).exchanges
+        return run_match(game, transcript.seats, transcript.seed, instant, attempt=transcript.attempt).exchanges
     except (StopIteration, RuntimeError, KeyError):
         return transcript.exchanges
 

@@ -22,12 +22,12 @@ from deadheat.engine.verdicts import ending, took
 
 NAME_WIDTH = 60
 
-One = Annotated[Path, typer.Argument(metavar="A", help="A transcript (.jsonl or .jsonl.zst), or a match's number.")]
-Other = Annotated[Path, typer.Argument(metavar="B", help="Another playing of the same match, such as a local one.")]
+One = Annotated[Path, typer.Argument(metavar="A", help="A transcript, or a match's number.")]
+Other = Annotated[Path, typer.Argument(metavar="B", help="Another playing of it.")]
 
 
 class Parting(NamedTuple):
-    """The first answer that differs: the exchange, the seat, and the prompt with its answer in both playings."""
+    """The first answer that differs: the exchange, the seat, and both prompts with their answers."""
 
     exchange: int
     seat: Seat
@@ -41,7 +41,7 @@ class Parting(NamedTuple):
 def first_difference(one: Transcript, other: Transcript) -> Parting | None:
     """Return the first answer that differs in two playings of the same match, whatever time it took.
 
-    Dice and rules are the same, so that until then both playings sent the same lines, but for the time that is left.
+    Dice and rules are the same, so until then both playings sent the same lines, but for the time left.
     """
     for first, second in zip(one.prompts(), other.prompts(), strict=False):
         answers = [(prompt.message.command, prompt.reply.line, prompt.reply.fault) for prompt in (first, second)]

@@ -1,8 +1,8 @@
 """`deadheat better`: is the bot in a folder better than the copy that was accepted last?
 
-Each test is of one frozen copy of the folder, in up to two tournaments: ``test`` against the accepted copy, until a
-sequential test decides; then, or if nothing is accepted yet, ``panel``, by a gate. A copy that passes both is accepted,
-and the gate is written anew: it asks for the highest difference that the copy has shown. All is in ``.deadheat``:
+Each test is of one frozen copy of the folder, in up to two tournaments: ``test``, against the accepted copy
+until a sequential test decides; then, or if nothing is accepted yet, ``panel``, by a gate. A copy that passes
+is accepted, and the gate written anew: it asks for as much as the copy has shown. All is in ``.deadheat``:
 
 * ``accepted/`` and ``change/``: the accepted copy, and the one that was tested last;
 * ``gate.toml``: the gate, also for `deadheat submit --gate`; its panel and number of games may be edited;
@@ -68,8 +68,8 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tested:
-    """A test, as a line of the history. `elo` is by how much the copy is better, between the ends of the 95 % interval;
-    `why` has the gate's sentences about what is not met.
+    """A test, as a line of the history. `elo`: by how much the copy is better, between the ends of the 95 %
+    interval; `why`: the gate's sentences about what is not met.
     """
 
     number: int
@@ -93,7 +93,7 @@ _TESTED = TypeAdapter(Tested)
 @says
 def better(
     folder: Annotated[Path, typer.Argument(help="The bot's folder.")] = Path(),
-    game: Annotated[str, typer.Option(help="The game; default: the last test's, or that of the rules beside it.")] = "",
+    game: Annotated[str, typer.Option(help="The game; default: the last test's, or its rules'.")] = "",
     sprt: Annotated[str, typer.Option(metavar="ELO0,ELO1", help="The sequential test's bounds.")] = USUAL_BOUNDS,
     games: Annotated[int | None, typer.Option(min=2, max=1_000_000, help="Most games of that test.")] = None,
     message: Annotated[str, typer.Option("--note", help="What you changed, for the history.")] = "",
@@ -104,8 +104,8 @@ def better(
 ) -> Output:
     """Test whether a bot is better than the copy that was accepted last, and accept or reject it.
 
-    The first copy is the base. A later one must beat it in a sequential test, and then pass a gate against a panel: no
-    fault, and no worse a result. Exit code 1 if it is rejected or undecided. Ctrl-C stops; the same command continues.
+    The first copy is the base. A later one must beat it in a sequential test, and then pass a gate against a
+    panel: no fault, and no worse a result. Exit code 1 if not. Ctrl-C stops; the same command continues.
     """
     if not folder.is_dir():
         fail(f"{folder} is not a folder; name the bot's", USAGE)
@@ -152,7 +152,7 @@ class _Loop:
         self.accepted, self.change, self.gate = (self.hidden / name for name in (ACCEPTED, CHANGE, GATE))
 
     def freeze(self, game: str) -> str:
-        """Copy the folder, so that its author can go on working in it, and return the copy's hash. Raises BadBot."""
+        """Copy the folder, so that its author can go on working, and return the hash. Raises BadBot."""
         copy = self.work / CHANGE
         shutil.copytree(self.folder, copy, ignore=shutil.ignore_patterns(*IGNORED))
         if len(named(GAMES[game], [str(copy)])) > 1:
@@ -245,7 +245,7 @@ class _Loop:
                 note(str(error), "left out:")
 
     def _write_gate(self, panel: Sequence[str], games: int, shown: Run | None = None) -> None:
-        """Write the gate. It asks for the most that a tournament has shown of its first bot, against the same bots."""
+        """Write the gate, which asks for the most that a tournament has shown of its first bot."""
         lines = [
             f"# Written by `deadheat better`; the panel and the games are yours.\npanel = {json.dumps(panel)}",
             f"games = {games}\n\n[[condition]]\nno_fault_in = {games}",
@@ -266,13 +266,13 @@ class _Loop:
             Outcome.BASE: f"Nothing was accepted before: this copy is the base. Change {self.folder}, then: {again}",
             Outcome.ACCEPTED: f"It is better, and accepted. {kept}",
             Outcome.REJECTED: f"It is not accepted; {self.folder} stays as it is. {kept}",
-            Outcome.UNDECIDED: f"No verdict, so no improvement. For more games: {again} --games {2 * now.games}",
+            Outcome.UNDECIDED: f"No verdict, so no improvement. To play on: {again} --games {2 * now.games}",
             Outcome.UNCHANGED: f"{self.folder} is as it was accepted. Change it, then: {again}",
         }
         lines = [f"Test {now.number}: {now.outcome}."]
         if now.elo is not None:
             low, middle, high = (signed(round(elo)) for elo in now.elo)
-            lines[0] += f" Difference {middle} Elo, 95 % from {low} to {high} (at its stop, so a little too much)."
+            lines[0] += f" Difference {middle} Elo, 95 % from {low} to {high} (at its stop: a little too much)."
         lines += [f"Not met: {sentence}." for sentence in now.why]
         code = REFUSED if now.outcome in {Outcome.REJECTED, Outcome.UNDECIDED} else 0
         return Output({**asdict(now), "folder": str(self.hidden)}, [*lines, closing[now.outcome]], code)

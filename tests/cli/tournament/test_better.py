@@ -72,7 +72,7 @@ def test_a_better_bot_is_accepted_and_an_equal_one_is_not(bot: Path) -> None:
     shown = succeeded(invoke("better", "my-bot", "--history")).stdout
     assert "2: the best category" in shown and max(map(len, shown.splitlines())) <= 80
     row = next(line for line in shown.splitlines() if " rejected " in line)
-    assert re.search(r"-+o-+ *$", row), "the interval of an equal bot lies around 0"
+    assert re.search(r" [-|]*o[-|]* +$", row), "an equal bot differs little from 0"
 
 
 def test_the_gate_asks_for_what_the_accepted_copy_has_shown(bot: Path) -> None:
