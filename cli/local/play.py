@@ -284,7 +284,7 @@ def open_backend(backend: str, work: Path, warns: bool = True) -> Sandbox:
         if warns:
             warning = "The bots run as plain programs, NOT isolated from this machine."
             note("Add --sandbox bwrap for other people's.", warning)
-        return LocalSandbox()
+        return LocalSandbox(work / f"copies-{os.getpid()}")
     if backend == Backend.BWRAP:
         from deadheat.sandbox.bubblewrap import BubblewrapSandbox
 
