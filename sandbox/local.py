@@ -25,7 +25,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -33,9 +33,22 @@ from time import clock_gettime_ns
 
 from deadheat.engine.core import NS_PER_S
 from deadheat.sandbox.attribution import Counters
-from deadheat.sandbox.box import ENVIRONMENT, Box, Channel, Exit, Limits, Meter, Program, SandboxError
+from deadheat.sandbox.box import (
+    ENVIRONMENT,
+    HEAD_BYTES,
+    TAIL_BYTES,
+    Box,
+    Channel,
+    Exit,
+    Limits,
+    Meter,
+    Plain,
+    Program,
+    SandboxError,
+)
 from deadheat.sandbox.cgroup import NONE, SHORT_BYTES, TIMES, leader_times, opened, read_now
 from deadheat.sandbox.copies import Copies
+from deadheat.sandbox.host.slots import pinned
 from deadheat.sandbox.pipes import readable
 
 REAP_TIMEOUT_S = 10
@@ -69,8 +82,6 @@ MOST_NEW = 1000
 
 MOST_ROUNDS = 20
 """How often a run's processes are searched for, because a killed one may just have started another."""
-
-HEAD_BYTES, TAIL_BYTES = 8 * 1024, 48 * 1024
 
 CUT_BYTES = 4 * 1024 * 1024
 """The size at which the file is cut. A check costs a microsecond, a cut some fifty."""
@@ -119,7 +130,7 @@ class Stderr:
         os.close(self.fd)
 
 
-class LocalSandbox:
+class LocalSandbox(Plain):
     """See `sandbox.box.Sandbox`. Of the limits it knows only the processors."""
 
     def __init__(self, copies: Path | None = None) -> None:
@@ -393,18 +404,6 @@ class ProcessMeter(Meter):
         if self._leader != NONE:
             os.close(self._leader)
             self._leader = NONE
-
-
-@contextlib.contextmanager
-def pinned(cpus: Collection[int]) -> Iterator[None]:
-    """Keep this thread, and what it starts, on those of the processors that it may use; without any, where it is."""
-    before = os.sched_getaffinity(0)
-    if wanted := before.intersection(cpus):
-        os.sched_setaffinity(0, wanted)
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
 
 
 def wait(pid: int, seconds: float) -> bool:

@@ -34,7 +34,7 @@ from deadheat.engine.games.folder import house_bots
 from deadheat.engine.games.variants import BadVariant, rules, variant_of
 from deadheat.league.complaints import plainly
 from deadheat.league.sprt import Terms, test
-from deadheat.sandbox.box import Sandbox
+from deadheat.sandbox.box import ABOUT_TIME, Sandbox
 from deadheat.sandbox.languages import LANGUAGES, MANIFEST, LanguageError, detect
 
 OLD_BOUNDS = (-100.0, 0.0)
@@ -378,6 +378,7 @@ def begin(
             panel=panel,
             gate={"file": str(gate_file), **gate.model_dump(mode="json")} if gate else None,
             variant=variant_of(game),
+            time=ABOUT_TIME.get("time", ""),
         )
         records.save(path, request)
         until_built.pop_all()
