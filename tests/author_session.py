@@ -26,6 +26,10 @@ SESSION: Sequence[tuple[int, list[str]]] = (
     (0, ["verify", "t/games/000000.jsonl"]),
     (0, ["rate", "t/games.jsonl"]),
     (0, ["sprt", "--counts", "60,20,20", "--elo0", "0", "--elo1", "20"]),
+    (0, ["better", "my bot"]),
+    (0, ["better", "my bot"]),
+    (0, ["better", "my bot", "--history"]),
+    (0, ["diff", "t/games/000000.jsonl", "t/games/000000.jsonl"]),
     (3, ["submit", "my bot", "--game", GAME, "--name", "mine", "--no-wait", "--server", "http://127.0.0.1:9"]),
     (2, ["play", GAME, "my bot", "house:greedy", "--sandbox", "bwrap"]),
     (2, ["run", "--", "true"]),
@@ -33,11 +37,22 @@ SESSION: Sequence[tuple[int, list[str]]] = (
 """Commands with their exit codes; nobody answers at that server, and the last two need Linux."""
 
 
+GATE = 'panel = ["house:random"]\ngames = 2\n\n[[condition]]\nno_fault_in = 2\n'
+
+
+def home(below: Path) -> Path:
+    """Make a folder for a session, with a gate that is soon played."""
+    folder = below / HOME
+    kept = folder / "my bot" / ".deadheat"
+    kept.mkdir(parents=True)
+    (kept / "gate.toml").write_text(GATE, encoding="utf-8")
+    return folder
+
+
 def main() -> int:
     wrong = 0
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name, HOME)
-        folder.mkdir()
+        folder = home(Path(name))
         environment = os.environ | {"DEADHEAT_TOKEN": "dh_none"}
         for code, words in SESSION:
             command = [sys.executable, "-m", "deadheat.cli.main", *words]

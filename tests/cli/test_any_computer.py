@@ -14,7 +14,7 @@ from deadheat.engine.core import Fault
 from deadheat.engine.own_time import WALL_CLOCK
 from tests.api.served import served
 from tests.api.site import Site, token_in
-from tests.author_session import HOME, SESSION
+from tests.author_session import SESSION, home
 from tests.cli.command import GAME
 from tests.elsewhere import environment_of, run_elsewhere
 
@@ -27,8 +27,7 @@ exec(open("parts/player.py", encoding="utf-8").read())\r
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_an_author_works_on_a_bot_and_uploads_it(system: str, site: Site, tmp_path: Path) -> None:
-    folder = tmp_path / HOME
-    folder.mkdir()
+    folder = home(tmp_path)
     with served(site.app) as server:
         commands = [[server if word.startswith("http:") else word for word in words] for _, words in SESSION]
         done = run_elsewhere(system, folder, *commands, DEADHEAT_TOKEN=token_in(site.author("ada")))
@@ -38,8 +37,8 @@ def test_an_author_works_on_a_bot_and_uploads_it(system: str, site: Site, tmp_pa
     assert "my bot" in said[0] and ('deadheat play yacht-auction "my bot"' in said[0]) == (system == "win32")
     for number in (1, 2, 3, 4, 7, 8):
         assert WALL_CLOCK in said[number], said[number]
-    assert "verified" in said[8] and "version 1 is uploaded" in said[11], said[11]
-    assert "needs Linux" in said[12]
+    assert "verified" in said[8] and "base" in said[11] and "version 1 is uploaded" in said[15], said
+    assert "needs Linux" in said[16]
     log = [json.loads(line) for line in (folder / "t" / "games.jsonl").read_bytes().splitlines()]
     assert sorted(game["number"] for game in log) == list(range(18)) and not any(game["faults"] for game in log)
     assert WALL_CLOCK in (folder / "t" / "report.html").read_text(encoding="utf-8")
