@@ -219,8 +219,9 @@ def test_a_projector_shows_what_is_played_and_then_who_has_won(site: Site, stage
     world.play_all(lower_wins)
     world.set_state(staged, SeasonState.CLOSED, force=True)
     world.settle_rankings()
-    over = site.client.get(f"/seasons/{staged}/projector?over").text
-    assert "Final standings" in over and "live.js" not in over and over.count("<table") == 1
+    korean = {"Accept-Language": "ko"}  # not the page that is kept in memory
+    over = site.client.get(f"/seasons/{staged}/projector", headers=korean).text
+    assert "최종 순위" in over and "live.js" not in over and over.count("<table") == 1
 
 
 def test_a_knock_out_of_tables_shows_its_rounds_from_the_first_table_to_the_last(site: Site) -> None:
