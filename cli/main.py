@@ -22,6 +22,7 @@ PANELS = {
         "new": "author.new:new",
         "play": "local.play:play",
         "tournament": "tournament.command:tournament",
+        "tune": "tuning.command:tune",
         "replay": "local.watch:replay",
         "view": "local.watch:view",
         "explain": "author.explain:explain",
