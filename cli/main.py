@@ -23,6 +23,7 @@ PANELS = {
         "play": "local.play:play",
         "better": "tournament.better:better",
         "tournament": "tournament.command:tournament",
+        "tune": "tuning.command:tune",
         "replay": "local.watch:replay",
         "view": "local.watch:view",
         "explain": "author.explain:explain",
