@@ -35,7 +35,7 @@ from deadheat.cli.output import Output, says
 from deadheat.cli.rate import bounds
 from deadheat.cli.tournament import records, report
 from deadheat.cli.tournament.beginning import begin, go_on
-from deadheat.cli.tournament.command import Run, _sentences
+from deadheat.cli.tournament.command import Run, sentences
 from deadheat.cli.tournament.records import Folder, GameRecord, Kind, Request, Stage
 from deadheat.cli.tournament.runner import Interrupted, Runner
 from deadheat.cli.tournament.schedule import Deal, Seated
@@ -96,7 +96,7 @@ def tune(
     place = resume or folder or Path(f"tune-{datetime.now():%Y%m%d-%H%M%S}")  # noqa: DTZ005  a name for people
     with ending_in_order(), tempfile.TemporaryDirectory(prefix="deadheat-tune-") as work:
         open_sandbox = partial(open_backend, work=Path(work))
-        with _sentences(), failing("use the folder"):
+        with sentences(), failing("use the folder"):
             if resume is not None:
                 tuning = Tuning.load(place)
                 request, opened = go_on(place / SEARCH, [], None, open_sandbox)
