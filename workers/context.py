@@ -93,6 +93,25 @@ class Context:
         return f"{self.host.name}:{os.getpid()}"
 
 
+@dataclass
+class Linked(Context):
+    """The context of a process that reaches its league by another link, and has neither database nor store."""
+
+    by: Link
+
+    @cached_property
+    def link(self) -> Link:
+        return self.by
+
+    @cached_property
+    def database(self) -> Database:
+        raise AssertionError("a machine that plays over HTTP has no database")
+
+    @cached_property
+    def blobs(self) -> Blobs:
+        raise AssertionError("a machine that plays over HTTP has no store")
+
+
 def fetch_program(context: Context, ref: ProgramRef, directory: Path, job: SeriesJob | None = None) -> Program:
     """Unpack a version's built program into `directory`; `job`: the series in which it plays, if it is one. Raises
     league.blobs.BlobMissing, sandbox.archive.BadArchive: the store lost or damaged it, which is our failure.
