@@ -182,7 +182,8 @@ def answer_turn(
     receipt = shared.change(turns.answer, asker, table_id, turn, *given)
     if receipt.refused is not None:
         raise IllegalMove(receipt.refused)
-    keep_record(shared, table_id)
+    if receipt.is_last:
+        keep_record(shared, table_id)
     return from_row(Receipt, receipt)
 
 

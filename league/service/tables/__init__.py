@@ -3,8 +3,8 @@
 Theory of operation
 -------------------
 A table is one row with the replies so far, and a row for each seat. No process belongs to it: whoever comes with an
-answer locks the row, replays the match from its replies (`engine.unfinished`, less than a millisecond), and stores one
-more. Once everybody who was asked in a step has answered, the replies join the others in the same transaction, and
+answer locks the row, replays the match from its replies (`engine.unfinished`), and stores one more. A process keeps its
+newest replays, by all that determines them, so that another costs no more in a long match; it may forget any of them. Once everybody who was asked in a step has answered, the replies join the others in the same transaction, and
 those whom the next step asks are asked (`turns`). So a restart of the site loses nothing, and nobody learns anything
 from a step before all have answered.
 
