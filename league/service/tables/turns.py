@@ -128,7 +128,8 @@ class AtTable:
     def match(self) -> Unfinished:
         """Return the match so far. Raises as `playing`."""
         remote = {str(seat): 0 for seat, own in self.seats.items() if own.kind in REMOTE}
-        return replace(self.playing().so_far(len(self.replies)), about={"turns": remote})
+        about = {"turns": remote, "resigned": [seat for seat, own in self.seats.items() if own.resigned]}
+        return replace(self.playing().so_far(len(self.replies)), about=about)
 
     def objection(self, seat: TableSeat, line: str) -> str | None:
         """Say why the rules would refuse this line as the seat's next reply; None if they accept it."""
@@ -586,10 +587,11 @@ def known_as(name: str | None, owner: str) -> str:
 
 def stamps(table: AtTable) -> dict[str, object]:
     """Return the stamps of agents' answers for the match's record: by seat, the turn, its step, and when it was ready,
-    delivered, received and recorded, in milliseconds.
+    delivered, received and recorded, in milliseconds; and who resigned, of people and agents.
     """
     turns = {str(seat.seat): seat.turns for seat in table.seats.values() if seat.kind is SeatKind.AGENT}
-    return {"turns": turns} if turns else {}
+    resigned = [seat.seat for seat in table.seats.values() if seat.resigned]
+    return {**({"turns": turns} if turns else {}), "resigned": resigned}
 
 
 WITH_PERSON = select(TableSeat.seat).where(
