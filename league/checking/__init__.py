@@ -1,0 +1,1 @@
+"""Checks machines that nobody has to trust, without the database."""
