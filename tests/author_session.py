@@ -24,6 +24,7 @@ SESSION: Sequence[tuple[int, list[str]]] = (
     (0, ["view", "t", "--output", "report.html"]),
     (0, ["explain", "t/games/000000.jsonl", "--seat", "1"]),
     (0, ["verify", "t/games/000000.jsonl"]),
+    (0, ["play", GAME, "my bot", "recorded:t/games/000000.jsonl#2", "--matches", "1", "--transcripts", "again"]),
     (0, ["rate", "t/games.jsonl"]),
     (0, ["sprt", "--counts", "60,20,20", "--elo0", "0", "--elo1", "20"]),
     (0, ["better", "my bot"]),
