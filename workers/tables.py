@@ -88,7 +88,7 @@ def play_table(context: Context, table_id: int) -> bool:
     try:
         with doing("exhibition", exhibition=job.table_id, attempt=job.attempt, game=job.game):
             log.info("exhibition %d attempt %d: %s in %d seats", job.table_id, job.attempt, job.game, job.seats)
-            heartbeat = Heartbeat(context, lambda session: renew_table(session, job))
+            heartbeat = Heartbeat.of(context, lambda session: renew_table(session, job))
             context.blobs.must_take()
             transcript = run(context, job, heartbeat)
             transcript = replace(transcript, about=insist(context, lambda session: stamped(session, job)))
