@@ -67,7 +67,7 @@ class PlayedAgain(SQLModel, table=True):
     machine: str = Field(foreign_key="machine_access.name", max_length=128, index=True)
     favourite: int | None = None
     due_at: datetime = Field(sa_type=UtcDateTime)
-    coins: dict[str, bool] | None = Field(default=None, sa_column=json_column(nullable=True))
+    coins: dict[str, Any] | None = Field(default=None, sa_column=json_column(nullable=True))
     weighed: bool = False
 
 

@@ -1,17 +1,13 @@
 """A machine whose matches trusted ones play again: who is judged, whose matches are played again, who is told."""
 
+import pytest
 from sqlmodel import select
 
-import pytest
-
-from deadheat.league.errors import BadToken
-from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.machines import trust
 from deadheat.league.service.machines.access import add_machine, look_up_machine, machines
-from deadheat.league.service.people.notices import inbox
-from deadheat.league.service.rankings.standings import leaderboard, refit
-from deadheat.league.states import Found, MatchState, Trust
-from deadheat.league.tables import Match, Notice, PlayedAgain, VoidedMatch
+from deadheat.league.service.rankings.standings import leaderboard
+from deadheat.league.states import Found, Trust
+from deadheat.league.tables import Notice, PlayedAgain, VoidedMatch
 from deadheat.league.words import NoticeKind
 from tests.league.outcomes import Outcome, forfeited, higher_wins, lower_wins
 from tests.league.world import World
