@@ -1,4 +1,4 @@
-"""A trusted worker plays again what a lent machine played, with real programs, and stores nothing of it but its coins."""
+"""A trusted worker plays again what a lent machine played, with real programs, and keeps nothing but coins."""
 
 from unittest import mock
 
