@@ -21,10 +21,12 @@ PANELS = {
     "On this machine": {
         "new": "author.new:new",
         "play": "local.play:play",
+        "better": "tournament.better:better",
         "tournament": "tournament.command:tournament",
         "replay": "local.watch:replay",
         "view": "local.watch:view",
         "explain": "author.explain:explain",
+        "diff": "author.diff:diff",
         "verify": "local.watch:verify",
         "rate": "rate:rate",
         "sprt": "rate:sprt",

@@ -18,7 +18,7 @@ from deadheat.engine.games.folder import SETTING
 from deadheat.engine.games.variants import BadVariant, rules_of, variant_of
 from deadheat.engine.own_time import CLOCK, WATCH_NS, most_cpu_ns
 from deadheat.engine.referee import run_match
-from deadheat.engine.transcript import Transcript, encode_exchange
+from deadheat.engine.transcript import Exchange, Transcript, encode_exchange
 
 
 class Diverged(Exception):
@@ -59,6 +59,31 @@ class RecordedTransport:
                 raise Diverged(number, f"the reply of seat {seat_number(seat)} {doubt}")
         self._position += 1
         return recorded.replies
+
+
+class _Instant:
+    """Answers as recorded, but in no time, whatever lines the game sends."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._exchanges = iter(transcript.exchanges)
+
+    def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
+        replies = next(self._exchanges).replies
+        instant = {seat: reply._replace(elapsed_ns=0, stolen_ns=0) for seat, reply in replies.items()}
+        return {message.seat: instant[message.seat] for message in messages if message.limit_ns is not None}
+
+
+def without_clocks(transcript: Transcript) -> Sequence[Exchange]:
+    """Return a match's exchanges as if every answer had taken no time, because some games tell how much is left.
+    A match under rules that are not installed here, or that it does not follow, stays as it is.
+    """
+    if not known_rules(transcript):
+        return transcript.exchanges
+    game, instant = rules_of(transcript), _Instant(transcript)
+    try:
+        return run_match(game, transcript.seats, transcript.seed, instant, attempt=transcript.attempt).exchanges
+    except (StopIteration, RuntimeError, KeyError):
+        return transcript.exchanges
 
 
 def known_rules(transcript: Transcript) -> bool:

@@ -218,7 +218,7 @@ class OtherRelease(LeagueError):
 
 
 class MachineRefused(LeagueError):
-    """What a machine sent does not follow from the rules and its series' plan. `reason` is a stable word."""
+    """A machine's results do not follow from the rules and its series' plan. `reason` is a stable word."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(f"{detail}. Nothing of this series counts.")

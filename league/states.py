@@ -68,7 +68,7 @@ class TokenKind(StrEnum):
 
 
 class Trust(_Ladder):
-    """What a machine that plays over HTTP may play."""
+    """The trust in a machine that plays over HTTP."""
 
     LOW = "low"  # rated series that decide nothing alone, of programs that may be lent
     FULL = "full"  # everything

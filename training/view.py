@@ -16,23 +16,32 @@ Mask = NDArray[np.int8]
 
 
 class Layout:
-    """The named fields of an observation: the place of each in the vector, and its range of numbers.
+    """The named fields of an observation: the place of each in the vector, its range of numbers, and its meaning.
 
-    Fields are given as ``name=(size, low, high)`` and follow one another in that order.
+    Fields are given as ``name=(size, low, high)``, perhaps with a meaning, and follow one another in that order.
+    ``print(env.layout)`` shows them.
     """
 
-    def __init__(self, **fields: tuple[int, float, float]) -> None:
+    def __init__(self, **fields: tuple[int, float, float] | tuple[int, float, float, str]) -> None:
         self.fields: dict[str, slice] = {}
+        self.meanings: dict[str, str] = {}
         self.size = 0
         low: list[float] = []
         high: list[float] = []
-        for name, (size, least, most) in fields.items():
+        for name, (size, least, most, *meaning) in fields.items():
+            self.meanings[name] = "".join(map(str, meaning))
             self.fields[name] = slice(self.size, self.size + size)
             self.size += size
             low += [least] * size
             high += [most] * size
         self.low = np.array(low, np.float32)
         self.high = np.array(high, np.float32)
+
+    def __str__(self) -> str:
+        """Return a line for each field: its name, how many numbers it has, and what they mean."""
+        return "\n".join(
+            f"{name:16} {place.stop - place.start:3}  {self.meanings[name]}" for name, place in self.fields.items()
+        )
 
     def zeros(self) -> Numbers:
         return np.zeros(self.size, np.float32)

@@ -14,6 +14,7 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
+from starlette.exceptions import HTTPException
 
 from deadheat.api import schemas as base
 from deadheat.api.deps import Id, Shared
@@ -65,10 +66,10 @@ class Beat(base.Input):
     held_by: str | None = Field(max_length=400, description="Who else holds its processors; null: as before.")
 
 
-class Known(BaseModel):
-    """Whether the league knows this machine; otherwise it registers again."""
+class Answer(BaseModel):
+    """Yes or no."""
 
-    known: bool
+    yes: bool = Field(description="The answer to what the route asks.")
 
 
 class Due(BaseModel):
@@ -139,30 +140,12 @@ class Work(BaseModel):
 
 
 class Orders(BaseModel):
-    """What a machine is to do now."""
+    """The next task of a machine."""
 
     canary: int | None = Field(
         description="Play a canary match first: the series since the last one. null: none is due."
     )
     work: Work | None = Field(description="The series that it holds now; null: none waits for it.")
-
-
-class Waiting(BaseModel):
-    """Whether a claim may succeed now."""
-
-    waits: bool
-
-
-class Held(BaseModel):
-    """Whether the machine still holds the series; if not, it stops playing it."""
-
-    held: bool
-
-
-class Taken(BaseModel):
-    """Whether the results count; if not, they came too late."""
-
-    taken: bool
 
 
 class End(base.Input):
@@ -255,10 +238,10 @@ def register(shared: Shared, caller: Machine, body: Registration) -> Registered:
 
 
 @router.post("/beat", responses=REFUSED)
-def beat(shared: Shared, caller: Machine, body: Beat) -> Known:
-    """Report that this machine is alive."""
+def beat(shared: Shared, caller: Machine, body: Beat) -> Answer:
+    """Report that this machine is alive. The answer says whether the league knows it, or it must register again."""
     figures = (body.steal_share, body.late_seconds, body.busy_share, body.held_by)
-    return Known(known=shared.change(hosts.host_seen, caller.host, *figures))
+    return Answer(yes=shared.change(hosts.host_seen, caller.host, *figures))
 
 
 @router.get("/check", responses=REFUSED)
@@ -305,20 +288,20 @@ def _work(job: SeriesJob) -> Work:
 
 
 @router.get("/work", responses=REFUSED)
-async def wait_for_work(shared: Shared, caller: Machine) -> Waiting:
-    """Wait until a series may be claimed, at most 25 seconds."""
+async def wait_for_work(shared: Shared, caller: Machine) -> Answer:
+    """Wait until a series may be claimed, at most 25 seconds. The answer says whether one may."""
     until = anyio.current_time() + WAIT_SECONDS
     while not (waits := await run_sync(shared.read, work.waits, caller)):
         if anyio.current_time() > until:
             break
         await anyio.sleep(LOOK_SECONDS)
-    return Waiting(waits=waits)
+    return Answer(yes=waits)
 
 
 @router.post("/series/{series_id}/renew", responses=REFUSED)
-def renew(shared: Shared, caller: Machine, series_id: Id, attempt: Attempt) -> Held:
-    """Prolong the lease of a series."""
-    return Held(held=shared.change(work.renew, caller, series_id, attempt))
+def renew(shared: Shared, caller: Machine, series_id: Id, attempt: Attempt) -> Answer:
+    """Prolong the lease of a series. The answer says whether the machine still holds it."""
+    return Answer(yes=shared.change(work.renew, caller, series_id, attempt))
 
 
 @router.get(
@@ -353,21 +336,25 @@ _BODY = {"content": {"application/json": {"schema": _inlined(_SCHEMA, _SCHEMA["$
     openapi_extra={"requestBody": _BODY},
 )
 @takes_upload
-async def hand_in(shared: Shared, caller: Machine, series_id: Id, attempt: Attempt, request: Request) -> Taken:
-    """Hand in a series. Everything is played again before it counts. Sent twice it has one effect."""
+async def hand_in(shared: Shared, caller: Machine, series_id: Id, attempt: Attempt, request: Request) -> Answer:
+    """Hand in a series. Everything is played again before it counts. Sent twice it has one effect. The answer
+    says whether the results count; otherwise they came too late.
+    """
     body = bytearray()
     async for piece in request.stream():
         body += piece
         if len(body) > MAX_RESULTS_BYTES:
             raise UploadTooLarge(MAX_RESULTS_BYTES)
     taken = await run_sync(_hand_in, shared, caller, series_id, attempt, bytes(body), limiter=shared.taking_in)
-    return Taken(taken=taken)
+    return Answer(yes=taken)
 
 
 def _hand_in(shared: Shared, caller: access.Caller, series_id: int, attempt: int, body: bytes) -> bool:
     try:
         results = _stated(Results.model_validate_json(body))
     except ValidationError as error:
+        if error.errors()[0]["type"] == "json_invalid":
+            raise HTTPException(400, "The body is not JSON.") from error
         raise RequestValidationError(error.errors()) from error
     try:
         arrived = shared.read(work.begin_results, caller, series_id, attempt, results)

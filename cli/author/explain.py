@@ -154,7 +154,7 @@ def _explained(file: Path, transcript: Transcript, seat: Seat, exchanges: int, r
                 "command": slow.message.command,
                 "limit_ns": slow.limit_ns,
                 "cpu_ns": slow.reply.cpu_ns,
-                **_times(slow.reply),
+                **times(slow.reply),
             }
             for slow in slowest(transcript, seat, SLOWEST)
         ],
@@ -163,7 +163,7 @@ def _explained(file: Path, transcript: Transcript, seat: Seat, exchanges: int, r
                 "exchange": number,
                 "sent": [message.line for message in transcript.exchanges[number].messages if message.seat == seat],
                 "replied": reply.line if (reply := transcript.exchanges[number].replies.get(seat)) else None,
-                **_times(reply if measured else None),
+                **times(reply if measured else None),
             }
             for number in last_exchanges(transcript, seat, exchanges)
         ],
@@ -178,7 +178,8 @@ def _measured(transcript: Transcript, seat: Seat) -> bool:
     return seat not in untimed(transcript.about)
 
 
-def _times(reply: Reply | None) -> Mapping[str, object]:
+def times(reply: Reply | None) -> Mapping[str, object]:
+    """Return an answer's measured times by name, in nanoseconds."""
     return {name: getattr(reply, name, None) for name in ("elapsed_ns", "own_ns", "stolen_ns")}
 
 
@@ -195,7 +196,7 @@ def _verdict(transcript: Transcript, seat: Seat) -> Text:
     others = sorted(set(result.faults) - {seat})
     if fault is not None:
         prompt = transcript.last_prompt(seat)
-        at = f" at {visible(prompt.message.command)}{_in_round(transcript, prompt)}" if prompt else ""
+        at = f" at {visible(prompt.message.command)}{in_round(transcript, prompt)}" if prompt else ""
         return Text.assemble((f"{what}{fault}{at}; {ending(transcript, seat)}.", "bold red"))
     text = Text(f"{what}{ending(transcript, seat)}", style="bold")
     if others:
@@ -205,7 +206,8 @@ def _verdict(transcript: Transcript, seat: Seat) -> Text:
     return text.append(".")
 
 
-def _in_round(transcript: Transcript, prompt: Prompt) -> str:
+def in_round(transcript: Transcript, prompt: Prompt) -> str:
+    """Return " in round N" for a prompt, or "" if the game has no rounds."""
     seat, command = prompt.message.seat, prompt.message.command
     first = VIEWS[transcript.game].once_a_round.get(command) if transcript.game in VIEWS else None
     if first is not None:

@@ -220,7 +220,7 @@ def look(file: Path, server: str, token: str) -> Looked:
     with connect(server, token) as client:
         match = client.match(number)
         name = f"match {number}"
-        return Looked(name, parsed(_published(client, match), name), match, client.season(match.season_id))
+        return Looked(name, parsed(published(client, match), name), match, client.season(match.season_id))
 
 
 def match_number(file: Path) -> int | None:
@@ -257,7 +257,7 @@ def _save(client: Client, match: Match, folder: Path) -> Path:
     path = folder / f"match-{match.id}.jsonl"
     try:
         if not path.is_file() or _sha256(path.read_bytes()) != match.transcript_sha256:
-            path.write_bytes(_published(client, match))
+            path.write_bytes(published(client, match))
         endings = []
         if client.has_token:
             try:
@@ -274,7 +274,7 @@ def _save(client: Client, match: Match, folder: Path) -> Path:
     return path
 
 
-def _published(client: Client, match: Match) -> bytes:
+def published(client: Client, match: Match) -> bytes:
     """Return the match's transcript. End the command if its SHA-256 is not the published one."""
     content = client.transcript(match.id)
     if _sha256(content) != match.transcript_sha256:

@@ -17,6 +17,7 @@ from deadheat.cli.local.transcripts import read
 from deadheat.engine.core import Game, Seat
 from deadheat.engine.games.folder import bots_of, house_bots
 from deadheat.engine.games.variants import variant_of
+from deadheat.engine.replay import without_clocks
 from deadheat.engine.transcript import BadTranscript, Exchange, Transcript
 from deadheat.sandbox.archive import BadArchive, extract_program
 from deadheat.sandbox.box import Program, Sandbox
@@ -67,10 +68,10 @@ def recording(game: Game, name: str) -> tuple[Transcript, Seat]:
 
 def parting(recording: Transcript, seat: Seat, played: Transcript, now: Seat) -> int | None:
     """Return the first exchange of a match in which a recorded bot, now in seat `now`, received other lines than in its
-    recording, or None.
+    recording, or None. Lines that differ only in the time that is left are the same.
     """
-    before = [_sent(exchange, seat) for exchange in recording.exchanges]
-    for number, exchange in enumerate(played.exchanges):
+    before = [_sent(exchange, seat) for exchange in without_clocks(recording)]
+    for number, exchange in enumerate(without_clocks(played)):
         if number >= len(before) or _sent(exchange, now) != before[number]:
             return number
     return None
@@ -97,7 +98,10 @@ def script(transcript: Transcript, seat: Seat) -> dict[str, list[str]]:
 
 HOUSE = "house:"
 MAX_FILES = 2000
-IGNORED = ("__pycache__", ".git", ".venv", "node_modules")
+HIDDEN = ".deadheat"
+"""The folder inside a bot's folder in which commands keep their own files."""
+
+IGNORED = ("__pycache__", HIDDEN, ".git", ".venv", "node_modules")
 """Folders inside a bot's folder that do not belong to its sources."""
 
 

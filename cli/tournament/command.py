@@ -139,7 +139,7 @@ def tournament(
         fail(f"--concurrency is a number from 1 to {MOST_AT_ONCE}, or {AUTO}", USAGE)
     with ending_in_order(), tempfile.TemporaryDirectory(prefix="deadheat-tournament-") as work:
         open_sandbox = partial(open_backend, work=Path(work))
-        with _sentences(), failing("use the folder"):
+        with sentences(), failing("use the folder"):
             if resume is not None:
                 more = bots or [] if game in GAMES else [word for word in (game, *(bots or ())) if word]
                 request, open_folder = go_on(resume, more, games, open_sandbox)
@@ -258,7 +258,7 @@ class Run:
             stopped = self.interrupted or bool(self.broke)
             print_json({"summary": totals | {"folder": str(self.folder.path), "interrupted": stopped}})
         elif self.standings.games:
-            self._show(verdicts)
+            self.show(verdicts)
         path = self.folder.path
         note(f"Results in {path}")
         if self.standings.games:
@@ -281,7 +281,8 @@ class Run:
             return [rating for rating in ratings if rating.player in verdicts]
         return ratings if request.kind is Kind.ROUND_ROBIN and len(ratings) > 2 and request.sprt is None else []
 
-    def _show(self, verdicts: dict[str, list[Verdict]]) -> None:
+    def show(self, verdicts: dict[str, list[Verdict]]) -> None:
+        """Print the standings, the sequential test, and the gate's verdicts."""
         request = self.request
         out.print(standings_table(self.standings, self.standings.ratings(now=True)))
         if request.sprt is not None:
@@ -299,7 +300,8 @@ class Run:
 
 
 @contextmanager
-def _sentences() -> Iterator[None]:
+def sentences() -> Iterator[None]:
+    """End the command with a sentence if the tournament cannot be played, or Ctrl-C comes before it."""
     try:
         yield
     except (Unplayable, BadFolder) as error:

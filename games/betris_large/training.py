@@ -32,18 +32,18 @@ CELL_BITS = np.array([bit(cell) for cell in CELLS], np.uint64)
 KINDS = len(NAMES)
 
 LAYOUT = Layout(
-    round=(1, 0, ROUNDS),
-    betting=(1, 0, 1),  # 1: a bet is expected
-    placing=(1, 0, 1),  # 1: a placement is expected
-    first=(KINDS, 0, 1),  # 1: this block is on offer, or was in this round
-    second=(KINDS, 0, 1),
-    block_mine=(KINDS, 0, 1),  # the block acquired in this round, once it is
+    round=(1, 0, ROUNDS, "from 1 to 12"),
+    betting=(1, 0, 1, "1: a bet is expected"),
+    placing=(1, 0, 1, "1: a placement is expected"),
+    first=(KINDS, 0, 1, "1 for the first block on offer"),
+    second=(KINDS, 0, 1, "1 for the second"),
+    block_mine=(KINDS, 0, 1, "1 for the block acquired in this round"),
     block_theirs=(KINDS, 0, 1),
-    chips_mine=(1, 0, CHIPS),
+    chips_mine=(1, 0, CHIPS, "chips left"),
     chips_theirs=(1, 0, CHIPS),
-    points_mine=(1, 0, 2 * SIDE**2 + CHIPS / 2),  # the result if the match ended now
+    points_mine=(1, 0, 2 * SIDE**2 + CHIPS / 2, "the result if the match ended now"),
     points_theirs=(1, 0, 2 * SIDE**2 + CHIPS / 2),
-    board_mine=(SIDE**2, 0, 1),
+    board_mine=(SIDE**2, 0, 1, "1 for each filled cell, row by row"),
     board_theirs=(SIDE**2, 0, 1),
 )
 """The fields of an observation."""

@@ -42,21 +42,21 @@ PLAYERS = len(IDS)
 MOST, HIGHEST = QUANTITIES[-1], FACES[-1]
 
 LAYOUT = Layout(
-    round=(1, 0, PLAYERS * DICE),
-    turn=(1, 0, 1),  # 1: it is this seat's turn
-    dice=(HIGHEST, 0, DICE),  # how many of each face in the own hand; zero from a challenge to the next turn
-    counts=(PLAYERS, 0, DICE),  # dice left, by player
-    quantity=(1, 0, MOST),  # the current bid's quantity
-    face=(1, 0, HIGHEST),
-    bidder=(PLAYERS, 0, 1),  # 1: this player made the current bid
-    quantities=(PLAYERS, 0, MOST),  # the last bid of this round, by player
-    faces=(PLAYERS, 0, HIGHEST),
-    shown_quantity=(1, 0, MOST),  # of the last challenged bid
-    shown_face=(1, 0, HIGHEST),
-    shown_bidder=(PLAYERS, 0, 1),
-    challenger=(PLAYERS, 0, 1),
-    loser=(PLAYERS, 0, 1),
-    shown=(PLAYERS * HIGHEST, 0, DICE),  # the hands shown then, by player and face
+    round=(1, 0, PLAYERS * DICE, "of the last line"),
+    turn=(1, 0, 1, "1: this seat is asked"),
+    dice=(HIGHEST, 0, DICE, "this seat's hand, by face, from a round's first turn to its challenge"),
+    counts=(PLAYERS, 0, DICE, "dice left"),
+    quantity=(1, 0, MOST, "of the bid to beat"),
+    face=(1, 0, HIGHEST, "of the bid to beat"),
+    bidder=(PLAYERS, 0, 1, "1 for the player who made it"),
+    quantities=(PLAYERS, 0, MOST, "each player's last bid of this round"),
+    faces=(PLAYERS, 0, HIGHEST, "each player's last bid of this round"),
+    shown_quantity=(1, 0, MOST, "of the bid that was challenged last"),
+    shown_face=(1, 0, HIGHEST, "of the bid that was challenged last"),
+    shown_bidder=(PLAYERS, 0, 1, "1 for the player who made it"),
+    challenger=(PLAYERS, 0, 1, "1 for the player who challenged it"),
+    loser=(PLAYERS, 0, 1, "1 for the player who lost a die"),
+    shown=(PLAYERS * HIGHEST, 0, DICE, "the hands shown then, by player and face"),
 )
 """The fields of an observation."""
 

@@ -49,24 +49,24 @@ MOST_BIDS = LAST_BIDDING * MAX_BID // THOUSAND
 MOST_TOTAL = sum(MOST.values()) + BONUS // THOUSAND + MOST_BIDS
 
 LAYOUT = Layout(
-    round=(1, 0, ROUNDS),
-    auction=(1, 0, 1),  # 1: a bid is expected
-    scoring=(1, 0, 1),  # 1: five dice and a category are expected
-    total_mine=(1, -MOST_BIDS, MOST_TOTAL),  # the result if the match ended now
+    round=(1, 0, ROUNDS, "from 1 to 13"),
+    auction=(1, 0, 1, "1: a bid is expected"),
+    scoring=(1, 0, 1, "1: five dice and a category are expected"),
+    total_mine=(1, -MOST_BIDS, MOST_TOTAL, "the result if the match ended now"),
     total_theirs=(1, -MOST_BIDS, MOST_TOTAL),
-    bids_mine=(1, -MOST_BIDS, MOST_BIDS),  # net
+    bids_mine=(1, -MOST_BIDS, MOST_BIDS, "what bids have brought, net"),
     bids_theirs=(1, -MOST_BIDS, MOST_BIDS),
-    basic_mine=(1, 0, MOST_BASIC),  # points of the basic categories, which earn the bonus
+    basic_mine=(1, 0, MOST_BASIC, "points of the basic categories, which earn the bonus"),
     basic_theirs=(1, 0, MOST_BASIC),
-    last_mine=(3, 0, MAX_BID // THOUSAND),  # of the last auction: wanted A, the bid, got A
+    last_mine=(3, 0, MAX_BID // THOUSAND, "the last auction: 1 if the target was A, the bid, 1 if the seat got A"),
     last_theirs=(3, 0, MAX_BID // THOUSAND),
-    a=(6, 0, DICE),
+    a=(6, 0, DICE, "a bundle in an auction: how many ones, twos, ..., sixes"),
     b=(6, 0, DICE),
-    dice_mine=(6, 0, 2 * DICE),
+    dice_mine=(6, 0, 2 * DICE, "the dice held, by face"),
     dice_theirs=(6, 0, 2 * DICE),
-    free_mine=(len(CATEGORIES), 0, 1),  # 1: the category is not used yet
+    free_mine=(len(CATEGORIES), 0, 1, "1 for each category not used yet"),
     free_theirs=(len(CATEGORIES), 0, 1),
-    points_mine=(len(CATEGORIES), 0, max(MOST.values())),
+    points_mine=(len(CATEGORIES), 0, max(MOST.values()), "points of each category"),
     points_theirs=(len(CATEGORIES), 0, max(MOST.values())),
 )
 """The fields of an observation."""

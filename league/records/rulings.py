@@ -86,7 +86,7 @@ class Appeal(Record):
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord(Record):
-    """One decision. `sha256` covers the other fields and the record before it; docs/reference/audit-log.md says how."""
+    """One decision. `sha256` covers the other fields and the record before it (docs/how-to/rule-on-results.md)."""
 
     id: int
     at: str

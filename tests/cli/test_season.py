@@ -287,7 +287,7 @@ def test_what_is_wrong_is_said_line_by_line(site: Site, server: str, contest: Pa
     assert_one_sentence(desk.run("boss", "season", "apply", contest.with_name("none")), "No such file", 2)
 
 
-READ = ("run-a-season", "panel", "evaluations", "../reference/season-file")
+READ = ("run-a-season", "evaluations", "../reference/season-file")
 """The pages for organisers, in an order in which their commands can be typed."""
 
 PAGE = "\n".join((ROOT / "docs" / "how-to" / f"{name}.md").read_text(encoding="utf-8") for name in READ)

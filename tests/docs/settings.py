@@ -2,9 +2,10 @@
 
     python -m tests.docs.settings
 
-writes every setting from league/config.py to docs/reference/settings.md and deploy/env.example, every metric to
-docs/reference/metrics.md, a season's states from league/states.py to docs/reference/data-export.md, the help of every
-command to docs/reference/commands.md, and the table of all pages to docs/README.md.
+writes every setting from league/config.py to docs/reference/settings.md and deploy/env.example, every metric and
+alert to docs/reference/metrics.md, a season's states from league/states.py to docs/reference/data-export.md, the help
+of every command to docs/reference/commands.md, every fault to docs/reference/verdicts.md, every field of an observation
+to docs/how-to/train.md, and the table of all pages to docs/README.md.
 """
 
 import re
@@ -14,14 +15,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import yaml
 from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.metrics_core import Metric
 
 from deadheat.api import metrics as of_api
 from deadheat.api.pages.texts.markdown import PAGES, SHELVES
 from deadheat.cli.main import PANELS
+from deadheat.engine import verdicts
+from deadheat.engine.games import GAMES
 from deadheat.league.config import Settings
 from deadheat.league.states import SeasonState
+from deadheat.training import VIEWS
 from deadheat.workers import metrics as of_workers
 from tests.api.site import Site
 from tests.cli.command import ROOT, verbs
@@ -30,11 +35,17 @@ DOCS = ROOT / "docs"
 PAGE = DOCS / "reference" / "settings.md"
 METRICS = DOCS / "reference" / "metrics.md"
 EXPORT = DOCS / "reference" / "data-export.md"
+TRAINING = DOCS / "how-to" / "train.md"
+VERDICTS = DOCS / "reference" / "verdicts.md"
 COMMANDS = DOCS / "reference" / "commands.md"
 INDEX = DOCS / "README.md"
 EXAMPLE = ROOT / "deploy" / "env.example"
 HEAD = "| setting | default | what it is |\n|---|---|---|\n"
 METRICS_HEAD = "| metric | kind | labels | what it is |\n|---|---|---|---|\n"
+ALERTS = ROOT / "dashboards" / "prometheus" / "alerts.yml"
+ALERTS_HEAD = "| alert | urgency | what to do |\n|---|---|---|\n"
+FAULTS_HEAD = "| verdict | what happened | cure |\n|---|---|---|\n"
+FIELDS_HEAD = "| observed in {} | numbers | meaning |\n|---|---|---|\n"
 EVERYWHERE = {"--server", "--token", "--json", "--help"}
 """Options of many commands, which the page's text explains."""
 
@@ -130,6 +141,39 @@ def _metrics() -> Iterator[tuple[Metric, tuple[str, ...]]]:
             yield gauge, getattr(gauge, "_labelnames", ())
 
 
+def alerts() -> str:
+    """Return a table of all alerts: name, severity and what the alert itself says to do."""
+    (group,) = yaml.safe_load(ALERTS.read_text(encoding="utf-8"))["groups"]
+    rows = [
+        f"| {rule['alert']} | {rule['labels']['severity']} | {rule['annotations']['action']} |\n"
+        for rule in group["rules"]
+    ]
+    return ALERTS_HEAD + "".join(rows)
+
+
+def faults() -> str:
+    """Return a table of all verdicts: fault, what happened, cure."""
+    rows = [f"| `{fault}` | {verdict.happened} | {verdict.cure} |\n" for fault, verdict in verdicts.VERDICTS.items()]
+    return FAULTS_HEAD + "".join(rows)
+
+
+def observed(game: str) -> str:
+    """Return a table of the fields of a game's observations: names, how many numbers, meaning. One without a meaning of
+    its own shares that of the field before it.
+    """
+    layout = VIEWS[game].layout
+    rows: list[tuple[list[str], int]] = []
+    for name, place in layout.fields.items():
+        if layout.meanings[name]:
+            rows.append(([], place.stop - place.start))
+        rows[-1][0].append(name)
+    cells = [
+        (", ".join(f"`{name}`" for name in names), f"{size}{' each' * (len(names) > 1)}", layout.meanings[names[0]])
+        for names, size in rows
+    ]
+    return FIELDS_HEAD.format(GAMES[game].title) + "".join(f"| {' | '.join(row)} |\n" for row in cells)
+
+
 def example(text: str) -> str:
     """Return an updated env.example: headings stay, and a new setting follows the one before it."""
     parts = text.rstrip("\n").split("\n\n")
@@ -154,7 +198,12 @@ def rewrite(page: Path, old: str, new: str) -> None:
 if __name__ == "__main__":
     rewrite(PAGE, re.escape(HEAD) + r"(\|.*\n)*", table())
     rewrite(METRICS, re.escape(METRICS_HEAD) + r"(\|.*\n)*", metrics())
+    rewrite(METRICS, re.escape(ALERTS_HEAD) + r"(\|.*\n)*", alerts())
     rewrite(EXPORT, r"\| `state` \| `scheduled`, `open`.*\n", states())
     rewrite(COMMANDS, r"(?s)(?<=-->\n).*", "\n" + commands())
+    rewrite(VERDICTS, re.escape(FAULTS_HEAD) + r"(\|.*\n)*", faults())
+    for game in VIEWS:
+        head = FIELDS_HEAD.format(GAMES[game].title)
+        rewrite(TRAINING, re.escape(head) + r"(\|.*\n)*", observed(game))
     INDEX.write_text(index(), encoding="utf-8")
     EXAMPLE.write_text(example(EXAMPLE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -37,9 +37,9 @@ LOOKED_FOR = {
     "environment variables": "reference/settings",
     "withdraw my bot": "how-to/in-a-season#withdraw",
     "deadheat submit": "reference/commands#submit",
-    "prometheus": "how-to/alerts#set-up-prometheus",
+    "prometheus": "how-to/monitor#set-up-prometheus",
     "appeals": "how-to/inbox-and-appeals#appeal",
-    "upgrading": "how-to/upgrade",
+    "upgrading": "how-to/back-up#upgrade",
     "swiss tournament": "why/matchmaking#finals",
     "cheating": "why/walls-around-a-bot#covert-channels",
 }

@@ -21,7 +21,7 @@ from tests.league.outcomes import won
 from tests.league.refusals import refused
 from tests.league.world import World
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "data-export-tables.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "data-export.md"
 
 
 def published(world: World, season_id: int) -> None:

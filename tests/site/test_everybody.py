@@ -112,7 +112,7 @@ def test_no_page_keeps_anybody_out(browser: Browser, everything: Everything, rol
     assert len(paths) >= 7
     dark = Lane.everything and locale == "en-US"
     with watched(browser, everything.url) as opens:
-        page = opens("/docs/reference/audit-log", storage_state=everything.signed_in(role), locale=locale)
+        page = opens("/docs/how-to/rule-on-results", storage_state=everything.signed_in(role), locale=locale)
         assert page.locator("html").get_attribute("lang") == locale[:2]
         problems = []
         for each in paths:

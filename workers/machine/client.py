@@ -105,11 +105,11 @@ class OverHttp:
 
     def wait(self) -> bool:
         """Wait until a claim may succeed, for at most half a minute; a canary match counts as one."""
-        return self._canary is not None or bool(self._ask("GET", "work")["waits"])
+        return self._canary is not None or bool(self._ask("GET", "work")["yes"])
 
     def renew(self, job: SeriesJob) -> bool:
         answer = self._ask("POST", f"series/{job.series_id}/renew?attempt={job.attempt}", seconds=RENEW_SECONDS)
-        return bool(answer["held"])
+        return bool(answer["yes"])
 
     def must_take(self) -> None:
         """Do nothing: transcripts stay here until the series ends."""
@@ -139,7 +139,7 @@ class OverHttp:
         while True:
             try:
                 path = f"series/{job.series_id}/results?attempt={job.attempt}"
-                return bool(self._ask("POST", path, results)["taken"])
+                return bool(self._ask("POST", path, results)["yes"])
             except NotTaken as error:
                 log.error("series %d: the league refuses the results: %s", job.series_id, error)
                 return False
@@ -190,7 +190,7 @@ class OverHttp:
 
     def seen(self, steal_share: float, late_seconds: float, busy_share: float, held_by: str | None) -> bool:
         shares = {"steal_share": min(1.0, steal_share), "busy_share": min(1.0, busy_share)}
-        return bool(self._ask("POST", "beat", {**shares, "late_seconds": late_seconds, "held_by": held_by})["known"])
+        return bool(self._ask("POST", "beat", {**shares, "late_seconds": late_seconds, "held_by": held_by})["yes"])
 
     def due_check(self) -> Fitness | None:
         fitness = self._ask("GET", "check")["fitness"]

@@ -115,7 +115,7 @@ def waits(session: Session, caller: Caller) -> bool:
     judges = columns(may_judge(settings_of(session).judge_unfit))
     if not session.connection().execute(judges, told_of(session, caller.host)).scalar_one():
         return False
-    return session.connection().execute(_waiting(caller, tried=False), _facts(session, caller)).first() is not None
+    return bool(_waiting(session, caller, tried=False))
 
 
 def claim(session: Session, caller: Caller, number: int) -> SeriesJob | None:
@@ -125,25 +125,21 @@ def claim(session: Session, caller: Caller, number: int) -> SeriesJob | None:
     worker, full = caller.worker(number), caller.trust is Trust.FULL
     if full and (job := claim_next_series(session, 0, worker, caller.host)) is not None:
         return job
-    waiting = session.connection().execute(_waiting(caller, tried=full), _facts(session, caller)).scalars().all()
-    for series_id in waiting:
+    for series_id in _waiting(session, caller, tried=full):
         if (job := claim_series(session, series_id, worker, caller.host)) is not None:
             return job
     return None
 
 
-def _facts(session: Session, caller: Caller) -> dict[str, object]:
-    at = now(session)
+def _waiting(session: Session, caller: Caller, *, tried: bool) -> Sequence[int]:
+    at, full = now(session), caller.trust is Trust.FULL
     facts = {"at": at, "paused_at": at - SERIES.longest_pause, "owner": caller.owner_id}
-    return {**told_of(session, caller.host), **facts}
-
-
-def _waiting(caller: Caller, *, tried: bool) -> Select[Any]:
-    return _statement(games_here(), caller.trust is Trust.FULL, tried)
+    statement = _statement(games_here(), full, tried, settings_of(session).judge_unfit)
+    return session.connection().execute(statement, {**told_of(session, caller.host), **facts}).scalars().all()
 
 
 @cache
-def _statement(games: tuple[Identity, ...], full: bool, tried: bool) -> Select[Any]:
+def _statement(games: tuple[Identity, ...], full: bool, tried: bool, judge_unfit: bool) -> Select[Any]:
     """Return the statement for the waiting series that a machine may play, those that waited longest first; `tried`:
     only those at which we failed before.
     """
@@ -152,7 +148,7 @@ def _statement(games: tuple[Identity, ...], full: bool, tried: bool) -> Select[A
     found = (
         columns(col(Series.id))
         .where(col(Series.state) == SERIES.waiting, col(Series.season_id).not_in(closed_to(games)))
-        .where(and_(~FRESH, due) if tried else or_(FRESH, due), welcome(False))
+        .where(and_(~FRESH, due) if tried else or_(FRESH, due), welcome(judge_unfit))
         .order_by(col(Series.queued_at), col(Series.id))
         .limit(MOST_TRIED)
     )
