@@ -40,6 +40,7 @@ PANELS = {
         "submit": "author.submit:submit",
         "agent": "server.agent:agent",
         "bot": "author.bots:group",
+        "losses": "author.losses:losses",
         "trial": "author.bots:trial",
         "logs": "author.matches:logs",
         "enter": "author.bots:enter",

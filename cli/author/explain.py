@@ -24,7 +24,8 @@ from deadheat.cli.server.client import Server, Token
 from deadheat.engine.chance import attempt_seed
 from deadheat.engine.core import STDERR_KEPT_BYTES, Reply, Seat
 from deadheat.engine.figures import duration, limit, points, seat_number, visible
-from deadheat.engine.transcript import Prompt, Transcript, untimed
+from deadheat.engine.own_time import WALL_CLOCK
+from deadheat.engine.transcript import Prompt, Transcript, untimed, wall_clock
 from deadheat.engine.verdicts import (
     ending,
     evidence_words,
@@ -103,6 +104,8 @@ def _text(
         prompts = slowest(transcript, seat, SLOWEST)
         if prompts:
             yield from ("", Text("Its slowest answers, by share of the limit", "bold"), table(prompts, SLOW))
+            if wall_clock(transcript.about):
+                yield f"{WALL_CLOCK}."
         others = (p for p in transcript.prompts() if p.message.seat == seat and past_deadline(p) and p not in prompts)
         for prompt in (*prompts, *islice(others, SLOWEST)):
             if prompt.reply.stolen_ns:

@@ -1,7 +1,6 @@
 """`deadheat new`: a starter bot that plays legally at once."""
 
 import re
-import shlex
 import sys
 from collections.abc import Collection
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from deadheat.cli.console import USAGE, cannot, command, fail, nearby
+from deadheat.cli.console import USAGE, cannot, command, fail, nearby, typed
 from deadheat.cli.local.play import USUAL, Backend
 from deadheat.cli.output import Output, says
 from deadheat.cli.server.client import LOCAL_SERVER, by_default, league
@@ -19,6 +18,8 @@ from deadheat.sandbox.languages import LANGUAGES, MANIFEST, LanguageError, detec
 
 STARTERS = {"python": Path("random/main.py"), "c": Path("starter/main.c"), "cpp": Path("starter/main.c")}
 """The best starters, in the game's house bots; other languages may have `hello-LANGUAGE`. The C one is valid C++."""
+
+PAGER = "more" if sys.platform == "win32" else "less"
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 """The form of a bot's name in a league."""
@@ -108,7 +109,7 @@ def _steps(game: str, folder: Path, rules: Path | None) -> tuple[tuple[str, str]
     return (
         ("play a few matches with the real referee", command(*play)),
         *([] if USUAL == Backend.LOCAL else [("the same without Docker", command(*play, "--sandbox", "local"))]),
-        *([("read the rules and the protocol", shlex.join(["less", nearby(rules)]))] if rules else []),
+        *([("read the rules and the protocol", typed(PAGER, nearby(rules)))] if rules else []),
         *([] if has_token else [sign_up]),
         ("upload it", command("submit", bot, "--game", game, "--name", name)),
         ("list the seasons", command("season", "list")),

@@ -48,12 +48,14 @@ from deadheat.engine import chance
 from deadheat.engine.core import Fault, Game, Seat, TransportError
 from deadheat.engine.figures import counted, seat_number, span
 from deadheat.engine.games import GAMES, unknown, variants
+from deadheat.engine.own_time import WALL_CLOCK
 from deadheat.engine.referee import MATCH_ATTEMPTS
 from deadheat.engine.transcript import Transcript, encode_result
 from deadheat.engine.verdicts import hint, took, why
 from deadheat.league.causes import Cause, Trait
 from deadheat.sandbox.arena import Arena, Played
-from deadheat.sandbox.box import Program, Sandbox, bot_limits
+from deadheat.sandbox.box import ABOUT_TIME, MEASURES, Program, Sandbox, bot_limits
+from deadheat.sandbox.elsewhere import Elsewhere
 
 REDRAW_SECONDS = 0.2
 STDERR_LINES = 8  # shown for a bot that failed READY
@@ -70,7 +72,8 @@ class Backend(StrEnum):
 def _usual() -> Backend:
     """Choose containers if all that they need is installed, and otherwise plain programs, as in an author's install."""
     try:
-        return Backend.DOCKER if find_spec("docker") and find_spec("pydantic_settings") else Backend.LOCAL
+        has_all = MEASURES and find_spec("docker") and find_spec("pydantic_settings")
+        return Backend.DOCKER if has_all else Backend.LOCAL
     except ModuleNotFoundError:
         return Backend.LOCAL
 
@@ -192,7 +195,7 @@ class Run:
         self, arena: Arena, programs: Sequence[Program], seed: bytes, number: int, between: Callable[[], None]
     ) -> tuple[Played | None, int]:
         players = [program.label for program in programs]
-        about = {"match": number, "players": players, "sandbox": self.sandbox.value}
+        about = {"match": number, "players": players, "sandbox": self.sandbox.value, **ABOUT_TIME}
         for voids in range(MATCH_ATTEMPTS):
             try:
                 return arena.play(self.game, range(len(programs)), seed, about, between, attempt=voids + 1), voids
@@ -278,13 +281,18 @@ def _seeds(text: str, count: int) -> Iterator[bytes]:
 
 def open_backend(backend: str, work: Path, warns: bool = True) -> Sandbox:
     """Return this process's sandbox of a backend, with its files below `work`. It `warns` if it confines nothing."""
+    if backend != Backend.LOCAL and not MEASURES:
+        fail(f"--sandbox {backend} needs Linux; --sandbox local runs plain programs here", USAGE)
     if backend == Backend.LOCAL:
-        from deadheat.sandbox.local import LocalSandbox
-
         if warns:
             warning = "The bots run as plain programs, NOT isolated from this machine."
-            note("Add --sandbox bwrap for other people's.", warning)
-        return LocalSandbox()
+            note("Add --sandbox bwrap for other people's." if MEASURES else f"{WALL_CLOCK}.", warning)
+        copies = work / f"copies-{os.getpid()}"
+        if not MEASURES:
+            return Elsewhere(copies)
+        from deadheat.sandbox.local import LocalSandbox
+
+        return LocalSandbox(copies)
     if backend == Backend.BWRAP:
         from deadheat.sandbox.bubblewrap import BubblewrapSandbox
 

@@ -25,10 +25,11 @@ from deadheat.engine import figures
 from deadheat.engine.figures import counted, seat_number
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.variants import rules_of
+from deadheat.engine.own_time import WALL_CLOCK
 from deadheat.engine.replay import Diverged
 from deadheat.engine.replay import replay as play_again
 from deadheat.engine.scenes import scenes
-from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, encode_result
+from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, encode_result, wall_clock
 from deadheat.engine.verdicts import Taken, ending, verdict, why
 from deadheat.league.verification.agreement import HOSTS_WORD, disagreements
 from deadheat.league.verification.fairness import BY_THEMSELVES, Dealt, Told, wrong_secret, wrong_seed
@@ -68,6 +69,8 @@ def replay(
             shown += 1
     if not shown:
         fail(f"{looked.name} has no round {round_number}", USAGE)
+    if wall_clock(transcript.about):
+        say(f"{WALL_CLOCK}.")
     if (taken := Taken.of(transcript.prompts())).replies:
         say(f"{taken.sentence} Response times are the bots' own time; a plus adds what the host took.")
 
@@ -126,6 +129,8 @@ def _verified(looked: Looked) -> Iterator[str]:
         yield f"It is attempt {transcript.attempt}, with that attempt's dice."
     if taken.replies:
         yield taken.sentence
+    if wall_clock(transcript.about):
+        yield f"{WALL_CLOCK}."
     yield f"{_compared(looked)} A transcript does not contain stderr."
     yield HOSTS_WORD
 
