@@ -53,7 +53,7 @@ IDLE_SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What is wrong, where the page says more, and the alert that says what to do."""
+    """Something that is wrong. `link`: where the page says more; `alert`: the one that says what to do."""
 
     text: str
     link: str
