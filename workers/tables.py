@@ -93,7 +93,7 @@ def play_table(context: Context, table_id: int) -> bool:
             log.info("exhibition %d attempt %d: %s in %d seats", job.table_id, job.attempt, job.game, job.seats)
             if job.season_id is not None:
                 metrics.appear(job.game, job.season_id)
-            heartbeat = Heartbeat(context, lambda session: TABLES.renew(session, *held))
+            heartbeat = Heartbeat.of(context, lambda session: TABLES.renew(session, *held))
             context.blobs.must_take()
             transcript = run(context, job, heartbeat)
             transcript = replace(transcript, about=insist(context, lambda session: stamped(session, job)))
