@@ -5,6 +5,7 @@ each completion would wait for that. Lists show a command's own help, read from 
 """
 
 import re
+import sys
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -79,6 +80,7 @@ PANELS = {
         "doctor": "operator.doctor:doctor",
         "check-host": "operator.doctor:check_host",
         "user": "operator.users:group",
+        "machine": "operator.machines:group",
     },
 }
 """Every command and group of commands with its place (module:name), in the panels of the help, grouped by user."""
@@ -92,7 +94,11 @@ GAMES_HELP = (
 )
 """The help omits the games' names: importing them would cost a completion a tenth of a second."""
 
-PARTS = {"jobs": "operator.deployment:jobs", "keeper": "operator.deployment:keeper"}
+PARTS = {
+    "jobs": "operator.deployment:jobs",
+    "keeper": "operator.deployment:keeper",
+    "machine-part": "operator.machines:part",
+}
 """Commands that `serve` and `worker` start, and that nobody types."""
 
 RENAMED = {
@@ -181,6 +187,8 @@ class _Lazily(TyperGroup):
             raise
         except ModuleNotFoundError as error:
             lacking = missing(error)
+            if lacking in sys.stdlib_module_names:
+                fail(f"this needs Linux ({lacking} is missing)", USAGE)
             fail(f"this needs the server's packages: pip install 'deadheat[server]' ({lacking} is missing)", USAGE)
 
 

@@ -24,11 +24,13 @@ SESSION: Sequence[tuple[int, list[str]]] = (
     (0, ["view", "t", "--output", "report.html"]),
     (0, ["explain", "t/games/000000.jsonl", "--seat", "1"]),
     (0, ["verify", "t/games/000000.jsonl"]),
+    (0, ["play", GAME, "my bot", "recorded:t/games/000000.jsonl#2", "--matches", "1", "--transcripts", "again"]),
     (0, ["rate", "t/games.jsonl"]),
     (0, ["sprt", "--counts", "60,20,20", "--elo0", "0", "--elo1", "20"]),
     (0, ["better", "my bot"]),
     (0, ["better", "my bot"]),
     (0, ["better", "my bot", "--history"]),
+    (0, ["losses", "1", "my bot", "--offline"]),
     (0, ["diff", "t/games/000000.jsonl", "t/games/000000.jsonl"]),
     (3, ["submit", "my bot", "--game", GAME, "--name", "mine", "--no-wait", "--server", "http://127.0.0.1:9"]),
     (2, ["play", GAME, "my bot", "house:greedy", "--sandbox", "bwrap"]),
@@ -41,10 +43,12 @@ GATE = 'panel = ["house:random"]\ngames = 2\n\n[[condition]]\nno_fault_in = 2\n'
 
 
 def home(below: Path) -> Path:
-    """Make a folder for a session, with a gate that is soon played."""
+    """Make a folder for a session, with a gate that is soon played, and a match that the bot has lost."""
     folder = below / HOME
     kept = folder / "my bot" / ".deadheat"
-    kept.mkdir(parents=True)
+    (kept / "losses").mkdir(parents=True)
+    lost = Path(__file__).with_name("transcripts") / "yacht-auction-example.jsonl"
+    (kept / "losses" / "match-1-2.jsonl").write_bytes(lost.read_bytes())
     (kept / "gate.toml").write_text(GATE, encoding="utf-8")
     return folder
 

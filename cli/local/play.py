@@ -129,7 +129,7 @@ def play(
         fail(f"--profile takes a seat from 1 to {len(bots)}", USAGE)
     if transcripts is not None:
         make_folder(transcripts)
-    with ending_in_order(), tempfile.TemporaryDirectory(prefix="deadheat-play-") as work, failing(f"write {work}"):
+    with ending_in_order(), work_folder("play") as work, failing(f"write {work}"):
         backend = open_backend(sandbox, Path(work))
         programs = [prepare(rules, name, backend, Path(work) / str(seat)) for seat, name in enumerate(bots)]
         run = Run(rules, bots, transcripts, sandbox, as_json)
@@ -297,6 +297,11 @@ class Run:
 def _seeds(text: str, count: int) -> Iterator[bytes]:
     """Yield a seed for each match (see `engine.chance.seeds`). Without a text, the seeds are new each time."""
     return islice(chance.seeds(text or secrets.token_hex(chance.SEED_BYTES)), count)
+
+
+def work_folder(command: str) -> "tempfile.TemporaryDirectory[str]":
+    """Make a folder that is removed at the end; on Windows, a process that got away may keep a part."""
+    return tempfile.TemporaryDirectory(prefix=f"deadheat-{command}-", ignore_cleanup_errors=True)
 
 
 def open_backend(backend: str, work: Path, warns: bool = True) -> Sandbox:

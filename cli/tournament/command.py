@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -39,6 +38,7 @@ from deadheat.cli.local.play import (
     Variant,
     failing,
     open_backend,
+    work_folder,
 )
 from deadheat.cli.local.reserve import locks_folder, own_processors
 from deadheat.cli.output import print_json, says
@@ -143,7 +143,7 @@ def tournament(
     workers = number_in(concurrency)
     if concurrency != AUTO and (workers is None or not 1 <= workers <= MOST_AT_ONCE):
         fail(f"--concurrency is a number from 1 to {MOST_AT_ONCE}, or {AUTO}", USAGE)
-    with ending_in_order(), tempfile.TemporaryDirectory(prefix="deadheat-tournament-") as work:
+    with ending_in_order(), work_folder("tournament") as work:
         open_sandbox, left_out = partial(open_backend, work=Path(work)), _left_out(leave_out, as_json)
         with sentences(), failing("use the folder"):
             if resume is not None:

@@ -63,7 +63,8 @@ def test_an_ordinary_users_bot_cannot_write_to_its_folder(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "damage", ["rm -r parts", "echo 2 >parts/weights", "touch parts/new", "chmod 777 main.py", "rm -r ."]
+    "damage",
+    ["rm -r parts", "echo 2 >parts/weights", "touch parts/new", "chmod 777 main.py", "ln -s / parts/root", "rm -r ."],
 )
 def test_a_copy_that_was_changed_is_made_anew(damage: str, tmp_path: Path) -> None:
     copy = Copy(program(tmp_path / "built").directory, tmp_path / "copies")
