@@ -47,6 +47,8 @@ STATUS: Mapping[type[errors.LeagueError], int] = {
     errors.NotAdmitted: 403,
     errors.WrongState: 409,
     errors.WrongGame: 409,
+    errors.OtherRelease: 409,
+    errors.MachineRefused: 422,
     errors.NotReady: 409,
     errors.TooMany: 409,
     errors.NoPlace: 409,

@@ -24,6 +24,7 @@ PANELS = {
         "play": "local.play:play",
         "better": "tournament.better:better",
         "tournament": "tournament.command:tournament",
+        "tune": "tuning.command:tune",
         "replay": "local.watch:replay",
         "view": "local.watch:view",
         "explain": "author.explain:explain",
@@ -79,6 +80,7 @@ PANELS = {
         "doctor": "operator.doctor:doctor",
         "check-host": "operator.doctor:check_host",
         "user": "operator.users:group",
+        "machine": "operator.machines:group",
     },
 }
 """Every command and group of commands with its place (module:name), in the panels of the help, grouped by user."""
@@ -92,7 +94,11 @@ GAMES_HELP = (
 )
 """The help omits the games' names: importing them would cost a completion a tenth of a second."""
 
-PARTS = {"jobs": "operator.deployment:jobs", "keeper": "operator.deployment:keeper"}
+PARTS = {
+    "jobs": "operator.deployment:jobs",
+    "keeper": "operator.deployment:keeper",
+    "machine-part": "operator.machines:part",
+}
 """Commands that `serve` and `worker` start, and that nobody types."""
 
 RENAMED = {

@@ -62,6 +62,13 @@ class Cause(StrEnum):
         N_("A machine was found unfit to judge: it could not be checked."),
     )
 
+    MACHINE_LIED = (
+        "machine-lied",
+        N_("what the machine sent was refused"),
+        Trait.BLAMELESS,
+        N_("What a machine sent did not follow from the rules, so none of it counts."),
+    )
+
     # The container engine, or one of its containers, failed.
     ENGINE = (
         "engine",

@@ -206,6 +206,25 @@ _WITHOUT = {
 """The beginnings of messages about a match without a played result, by state."""
 
 
+class OtherRelease(LeagueError):
+    """A machine that plays over HTTP has another release than the league, or other copies of its games."""
+
+    def __init__(self, theirs: str, ours: str, *, games: bool = False) -> None:
+        what = "other games than this league (see DEADHEAT_GAMES)" if games else f"release {theirs}"
+        super().__init__(
+            f"This machine has {what}; the league runs {ours}. Install the same release and games there, then start "
+            "its worker again."
+        )
+
+
+class MachineRefused(LeagueError):
+    """A machine's results do not follow from the rules and its series' plan. `reason` is a stable word."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(f"{detail}. Nothing of this series counts.")
+        self.reason = reason
+
+
 class WrongGame(LeagueError):
     """A bot for one game cannot enter another game's season."""
 

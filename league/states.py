@@ -67,6 +67,13 @@ class TokenKind(StrEnum):
     AGENT = "agent"  # the interface of `api.routes.seed_agents`, as one agent
 
 
+class Trust(_Ladder):
+    """The trust in a machine that plays over HTTP."""
+
+    LOW = "low"  # rated series that decide nothing alone, of programs that may be lent
+    FULL = "full"  # everything
+
+
 class Scope(_Ladder):
     """The part of its owner's rights that a token carries."""
 

@@ -136,7 +136,7 @@ def make(context: Context, job: BuildJob) -> BuildOutcome:
     """Build the version, then try it. Raises our own failures."""
     recipe = LANGUAGES[job.language].starting_with(job.entry)
     build_log = BuildLog(context, job)
-    heartbeat = Heartbeat(context, lambda session: renew_build(session, job))
+    heartbeat = Heartbeat.of(context, lambda session: renew_build(session, job))
 
     def between() -> None:
         heartbeat()

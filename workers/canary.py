@@ -21,7 +21,6 @@ from dataclasses import asdict, dataclass
 from deadheat.engine.chance import SEED_BYTES, Chance
 from deadheat.engine.core import NS_PER_MS, Fault, Message, Reply, Result, Seat, Step, TransportError
 from deadheat.engine.verdicts import took
-from deadheat.league.service.series.hosts import record_canary, take_canary
 from deadheat.sandbox.arena import Arena
 from deadheat.sandbox.box import bot_limits
 from deadheat.sandbox.host.check import CHATTER, REFERENCE_WATCH_NS, SLEEP, SPIN, WORK, doubtful, reference_program
@@ -123,8 +122,7 @@ class _CanaryGame:
 
 def play_canary_when_due(context: Context, cpus: Sequence[int]) -> None:
     """Play a canary match if one is due, between two series, on the processors of a slot that the caller owns."""
-    with context.database.transaction() as session:
-        since = take_canary(session, context.host)
+    since = context.link.take_canary()
     if since is not None:
         play_canary(context, cpus, since)
 
@@ -133,8 +131,7 @@ def play_canary(context: Context, cpus: Sequence[int], series_before: int) -> No
     """Play a canary match and report its outcome; `series_before` series were finished here since the last one."""
     host = context.host
     wrong, voids = _play(context, cpus)
-    with context.database.transaction() as session:
-        record_canary(session, host, voids, wrong, series_before)
+    context.link.record_canary(voids, wrong, series_before)
     metrics.canaries.labels("void" if wrong is None else "wrong" if wrong else "right").inc()
     if wrong is None:
         log.warning("canary: all %d attempts were void; checking %s", voids, host.name)

@@ -10,7 +10,7 @@ from pathlib import Path
 from deadheat.league.blobs import Blobs
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
-from deadheat.league.jobs import Host, ProgramRef
+from deadheat.league.jobs import Host, ProgramRef, SeriesJob
 from deadheat.sandbox.archive import extract_program
 from deadheat.sandbox.box import Program, Sandbox
 from deadheat.sandbox.containers import LockedFolder, sweep_folders
@@ -18,6 +18,7 @@ from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.host.slots import NoRegistry, Slots, people, shared_folder
 from deadheat.sandbox.languages import LANGUAGES
 from deadheat.sandbox.local import LocalSandbox
+from deadheat.workers.link import InProcess, Link
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +43,11 @@ class Context:
     def blobs(self) -> Blobs:
         """Uploads, programs and transcripts."""
         return Blobs(self.settings.blobs)
+
+    @cached_property
+    def link(self) -> Link:
+        """The connection to the league, for everything that concerns series and machines."""
+        return InProcess(self)
 
     @cached_property
     def sandbox(self) -> Sandbox:
@@ -87,13 +93,33 @@ class Context:
         return f"{self.host.name}:{os.getpid()}"
 
 
-def fetch_program(context: Context, ref: ProgramRef, directory: Path) -> Program:
-    """Unpack a version's built program into `directory`. Raises league.blobs.BlobMissing, sandbox.archive.BadArchive:
-    the store lost or damaged it, which is our failure.
+@dataclass
+class Linked(Context):
+    """The context of a process that reaches its league by another link, and has neither database nor store."""
+
+    by: Link
+
+    @cached_property
+    def link(self) -> Link:
+        return self.by
+
+    @cached_property
+    def database(self) -> Database:
+        raise AssertionError("a machine that plays over HTTP has no database")
+
+    @cached_property
+    def blobs(self) -> Blobs:
+        raise AssertionError("a machine that plays over HTTP has no store")
+
+
+def fetch_program(context: Context, ref: ProgramRef, directory: Path, job: SeriesJob | None = None) -> Program:
+    """Unpack a version's built program into `directory`; `job`: the series in which it plays, if it is one. Raises
+    league.blobs.BlobMissing, sandbox.archive.BadArchive: the store lost or damaged it, which is our failure.
     """
     directory.mkdir(parents=True)
-    tar = context.blobs.get(ref.program_sha256, context.settings.unpacked_limit_bytes)
-    extract_program(tar, directory, context.settings.unpacked_limit_bytes)
+    limit_bytes = context.settings.unpacked_limit_bytes
+    tar = context.blobs.get(ref.program_sha256, limit_bytes) if job is None else context.link.program(job, ref)
+    extract_program(tar, directory, limit_bytes)
     return Program(directory, LANGUAGES[ref.language].starting_with(ref.entry).run, ref.label)
 
 

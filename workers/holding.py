@@ -8,10 +8,12 @@ its `Heartbeat` renews the lease, and ends the work if the lease is lost (`Lease
 written with `insist`, which outlasts an unavailable database.
 """
 
+from __future__ import annotations
+
 import logging
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from sqlalchemy.exc import InterfaceError, InternalError, OperationalError, SQLAlchemyError
 from sqlmodel import Session
@@ -24,7 +26,9 @@ from deadheat.league.jobs import Failure, Job
 from deadheat.league.service.ground.life import Life
 from deadheat.league.storage.schema import hold_schema
 from deadheat.workers import metrics, stopping
-from deadheat.workers.context import Context
+
+if TYPE_CHECKING:
+    from deadheat.workers.context import Context
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +50,14 @@ Claimed = TypeVar("Claimed", bound=Job)
 
 class LeaseLost(Exception):
     """Another worker has our job: any further result would be discarded."""
+
+
+class LeagueAway(Exception):
+    """The league does not answer a machine that reaches it over HTTP. This may pass."""
+
+
+UNREACHABLE = (SQLAlchemyError, LeagueAway)
+"""The errors of a link to the league (`workers.link`) that may pass."""
 
 
 def take(context: Context, life: Life, claim: Callable[[Session], Claimed | None]) -> Claimed | None:
@@ -79,7 +91,7 @@ def cause_of(error: Exception) -> str:
         return error.cause
     if isinstance(error, BlobsAway):
         return Cause.BLOBS_AWAY
-    return Cause.DATABASE_AWAY if isinstance(error, AWAY) else type(error).__name__
+    return Cause.DATABASE_AWAY if isinstance(error, (*AWAY, LeagueAway)) else type(error).__name__
 
 
 def turned_away(context: Context, what: str, turn: Callable[[Session], bool]) -> bool:
@@ -113,10 +125,20 @@ def insist(context: Context, act: Callable[[Session], Told]) -> Told:
 class Heartbeat:
     """Renews a lease when it is due; called when no bot's clock runs, and now and then during a long exchange."""
 
-    def __init__(self, context: Context, renew: Callable[[Session], bool]) -> None:
-        self._context = context
+    def __init__(self, renew: Callable[[], bool]) -> None:
+        """`renew` prolongs the lease, and returns False if it is lost."""
         self._renew = renew
         self._due_at = time.monotonic() + HEARTBEAT_SECONDS
+
+    @classmethod
+    def of(cls, context: Context, renew: Callable[[Session], bool]) -> Self:
+        """Return the heartbeat of a lease that `renew` prolongs in the database."""
+
+        def renewed() -> bool:
+            with context.database.transaction() as session:
+                return renew(session)
+
+        return cls(renewed)
 
     def __call__(self) -> None:
         """Extend the lease. Raises LeaseLost if the work is no longer ours, and Stopping if it must be handed back."""
@@ -128,10 +150,9 @@ class Heartbeat:
         if time.monotonic() < self._due_at:
             return
         try:
-            with self._context.database.transaction() as session:
-                if not self._renew(session):
-                    raise LeaseLost
-        except SQLAlchemyError as error:  # while the lease lasts, the database may come back
+            if not self._renew():
+                raise LeaseLost
+        except UNREACHABLE as error:  # while the lease lasts, the database may come back
             log.warning("the lease could not be renewed, trying again: %s", error)
             self._due_at = time.monotonic() + RETRY_SECONDS
             return

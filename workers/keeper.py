@@ -18,14 +18,11 @@ from collections import deque
 from dataclasses import asdict
 from functools import partial
 
-from sqlalchemy.exc import SQLAlchemyError
-
 from deadheat.engine.core import TransportError
 from deadheat.engine.games import GAMES
 from deadheat.league.causes import NOT_CHECKED
 from deadheat.league.config import HEARTBEAT_SECONDS
-from deadheat.league.service.course.schedule import seasons_going_on
-from deadheat.league.service.series.hosts import RECHECK_SECONDS, due_check, host_arrives, host_seen, record_check
+from deadheat.league.service.series.hosts import RECHECK_SECONDS
 from deadheat.league.states import Fitness
 from deadheat.sandbox.containers import sweep_folders
 from deadheat.sandbox.docker import DockerSandbox
@@ -33,7 +30,7 @@ from deadheat.sandbox.host.check import FULL_ROUNDS, QUICK_ROUNDS, check_host, s
 from deadheat.sandbox.host.fitness import Level, Report
 from deadheat.workers import metrics
 from deadheat.workers.context import BUILD, PLAY, Context
-from deadheat.workers.holding import RETRY_SECONDS
+from deadheat.workers.holding import RETRY_SECONDS, UNREACHABLE
 
 log = logging.getLogger(__name__)
 
@@ -51,8 +48,7 @@ def arrive(context: Context) -> bool:
     """Announce a machine before its worker starts; it may not judge until its keeper has had it checked. Return False
     if another machine has its name: then it plays nothing, and its keeper tries again.
     """
-    with context.database.transaction() as session:
-        arrived = host_arrives(session, context.host, context.settings.image)
+    arrived = context.link.arrive(context.settings.image)
     if not arrived:
         log.error(
             "two machines have the name %s, or this one restarted a moment ago: it plays nothing while the other "
@@ -82,7 +78,7 @@ class Keeper:
             pause_seconds: float = HEARTBEAT_SECONDS
             try:
                 self.look()
-            except SQLAlchemyError as error:
+            except UNREACHABLE as error:
                 log.warning("the database does not answer, trying again: %s", error)
                 pause_seconds = RETRY_SECONDS  # nothing is played here until it has reported
             due = time.monotonic() + pause_seconds
@@ -96,8 +92,7 @@ class Keeper:
         self.sweep()
         self.appear()
         while True:
-            with self._context.database.reading() as session:
-                known = due_check(session, self._context.host)
+            known = self._context.link.due_check()
             if known is None:
                 break
             self.check(thoroughly=known is Fitness.UNFIT and not self._away)
@@ -109,9 +104,8 @@ class Keeper:
         before, self._stat = self._stat, stat()
         steal_share, busy_share = shares(before, self._stat)
         held_by = ", ".join(dict.fromkeys(holder.brief for holder in self._context.slots.others()))
-        with self._context.database.transaction() as session:
-            changed = held_by if held_by != self._held_by else None
-            known = host_seen(session, self._context.host, steal_share, max(self._late), busy_share, changed)
+        changed = held_by if held_by != self._held_by else None
+        known = self._context.link.seen(steal_share, max(self._late), busy_share, changed)
         self._held_by = held_by
         self._beat_at = time.monotonic() + HEARTBEAT_SECONDS
         if not known:
@@ -132,11 +126,9 @@ class Keeper:
 
     def appear(self) -> None:
         """Start the counters of every running season at zero before any of its matches is played here."""
-        with self._context.database.reading() as session:
-            going_on = seasons_going_on(session)
-        for season_id in going_on.keys() - self._appeared:
-            if going_on[season_id] in GAMES:  # otherwise a version that knows this game plays the season
-                metrics.appear(going_on[season_id], season_id)
+        for season_id, game in self._context.link.seasons(self._appeared).items():
+            if game in GAMES:  # otherwise a version that knows this game plays the season
+                metrics.appear(game, season_id)
             self._appeared.add(season_id)
 
     def check(self, thoroughly: bool) -> None:
@@ -149,10 +141,9 @@ class Keeper:
             findings["image"] = asdict(sandbox.image())
         findings["slots"] = len(self._context.slots.slots)
         reasons = (f"{NOT_CHECKED}: {report}",) if isinstance(report, str) else report.reasons
-        with self._context.database.transaction() as session:
-            again_seconds = AWAY_SECONDS if away else RECHECK_SECONDS if thoroughly else 0.0
-            self._doubts = self._doubts + 1 if isinstance(report, Report) and report.mostly_void else 0
-            record_check(session, self._context.host, findings, reasons, again_seconds, self._doubts)
+        again_seconds = AWAY_SECONDS if away else RECHECK_SECONDS if thoroughly else 0.0
+        self._doubts = self._doubts + 1 if isinstance(report, Report) and report.mostly_void else 0
+        self._context.link.record_check(findings, reasons, again_seconds, self._doubts)
         fitness = Fitness.UNFIT if reasons else Fitness.FIT
         metrics.host_checks.labels(fitness.value).inc()
         if not away or away != self._away:  # operators need not read the same every few seconds

@@ -10,12 +10,10 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from sqlalchemy.exc import SQLAlchemyError
-
 from deadheat.engine.core import Message, Reply, Seat, Transport
 from deadheat.league.jobs import SeriesJob
-from deadheat.league.service.series import live
 from deadheat.workers.context import Context
+from deadheat.workers.holding import UNREACHABLE
 
 log = logging.getLogger(__name__)
 
@@ -61,9 +59,8 @@ class Broadcast:
     def _show(self) -> None:
         began_at = self._seconds()
         try:
-            with self._context.database.transaction() as session:
-                taken = live.show(session, self._job, self._match_id, self._replies)
-        except SQLAlchemyError as error:
+            taken = self._context.link.show(self._job, self._match_id, self._replies)
+        except UNREACHABLE as error:
             log.warning("match %d cannot be shown now: %s", self._match_id, error)
             taken = False
         self._shown = self._shown or taken

@@ -25,15 +25,14 @@ from deadheat.engine.transcript import encode
 from deadheat.league.causes import BLAMELESS, Cause
 from deadheat.league.jobs import AttemptRecord, Failure, MatchJob, MatchOutcome, SeriesJob
 from deadheat.league.outcomes import evidence, outcome
-from deadheat.league.service.series.carrying_out import SERIES, finish_series, renew_series
-from deadheat.league.service.series.turns import claim_next_series, turn_away_series
+from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.telemetry import doing
 from deadheat.sandbox.arena import Arena, Played, uncollected
 from deadheat.sandbox.box import Program, bot_limits
 from deadheat.workers import metrics, stopping
 from deadheat.workers.canary import play_canary_when_due
 from deadheat.workers.context import PLAY, Context, fetch_program
-from deadheat.workers.holding import MAX_DETAIL, Heartbeat, LeaseLost, cause_of, failure_of, insist, take, turned_away
+from deadheat.workers.holding import MAX_DETAIL, Heartbeat, LeaseLost, cause_of, failure_of
 from deadheat.workers.live import Broadcast
 
 log = logging.getLogger(__name__)
@@ -56,10 +55,9 @@ def play_series(context: Context, series_id: int) -> int | None:
     """
     with uncollected(), context.slots.take() as cpus:
         play_canary_when_due(context, cpus)
-        job = claim(context, series_id)
+        job = context.link.claim(series_id)
         if job is None:
-            away = turned_away(context, f"series {series_id}", lambda s: turn_away_series(s, series_id, context.host))
-            return None if away else series_id
+            return None if context.link.turn_away(series_id) else series_id
         metrics.appear(job.game, job.season_id)
         try:
             with doing("series", series=job.series_id, attempt=job.attempt, game=job.game):
@@ -81,13 +79,13 @@ def carry_out(
     Raises:
         LeaseLost: the series is no longer ours.
     """
-    heartbeat = Heartbeat(context, lambda session: renew_series(session, job))
+    heartbeat = Heartbeat(lambda: context.link.renew(job))
     what = f"series {job.series_id} attempt {job.attempt}"
     runs: list[Run] = []
     outcomes: list[MatchOutcome] = []
     failure = None
     try:
-        context.blobs.must_take()
+        context.link.must_take()
         run(context, job, cpus, heartbeat, runs.append)
     except LeaseLost:
         raise
@@ -102,12 +100,6 @@ def carry_out(
     return runs, outcomes, failure
 
 
-def claim(context: Context, series_id: int) -> SeriesJob | None:
-    """Claim the next series. Return None if none waits for this machine."""
-    who = (context.worker, context.host)
-    return take(context, SERIES, lambda session: claim_next_series(session, series_id, *who))
-
-
 def run(
     context: Context, job: SeriesJob, cpus: Sequence[int], heartbeat: Callable[[], None], hand_in: Callable[[Run], None]
 ) -> None:
@@ -119,7 +111,7 @@ def run(
     """
     players = sorted(job.programs)
     with context.folder(PLAY) as folder:
-        programs = [fetch_program(context, job.programs[version], folder / str(version)) for version in players]
+        programs = [fetch_program(context, job.programs[version], folder / str(version), job) for version in players]
         with Arena(context.sandbox, programs, bot_limits(cpus), context.slots.referee(cpus)) as arena:
             opened_at = time.monotonic()
             with doing("open boxes", versions=players):
@@ -185,7 +177,7 @@ def stored(context: Context, item: Run) -> MatchOutcome:
     played = item.played
     if played is None:
         return MatchOutcome(item.match.match_id, None, None, attempts=(item.attempt,))
-    sha256 = context.blobs.put(encode(played.transcript))
+    sha256 = context.link.put(encode(played.transcript))
     return outcome(played.transcript, item.match.match_id, sha256, item.attempt, played.exits)
 
 
@@ -197,8 +189,7 @@ def finish(
     failure: Failure | None = None,
 ) -> None:
     """Hand in the results; update the metrics only if they were accepted."""
-    taken = insist(context, lambda session: finish_series(session, job, context.worker, outcomes, failure))
-    if not taken:
+    if not context.link.finish(job, outcomes, failure):
         log.warning("series %d: the results of attempt %d are not taken", job.series_id, job.attempt)
         return
     handed_in = {outcome.match_id for outcome in outcomes}

@@ -16,8 +16,9 @@ from deadheat.engine.games import GAMES, unknown
 from deadheat.engine.games.folder import bots_of, protocol_of
 from deadheat.sandbox.languages import LANGUAGES, MANIFEST, LanguageError, detect
 
-STARTERS = {"python": Path("random/main.py"), "c": Path("starter/main.c"), "cpp": Path("starter/main.c")}
-"""The best starters, in the game's house bots; other languages may have `hello-LANGUAGE`. The C one is valid C++."""
+STARTERS = {"python": ("_sdk/python", "random"), "c": ("_sdk/c", "starter"), "cpp": ("_sdk/c", "starter")}
+"""The folders of the best starters in a game's `bots`: one with a file that keeps the state, or else a house bot. Other
+languages may have `hello-LANGUAGE`. The C ones are valid C++."""
 
 PAGER = "more" if sys.platform == "win32" else "less"
 
@@ -76,11 +77,13 @@ def new(
 def starters(game: str) -> dict[str, dict[str, Path]]:
     """Return the files of a game's starters by language and name, in the languages that this command's league has."""
     bots = bots_of(game)
-    offered = {
-        name: {LANGUAGES[name].entries[0]: bots / file} for name, file in STARTERS.items() if (bots / file).is_file()
-    }
-    for folder in sorted(bots.glob("hello-*")):
-        offered.setdefault(folder.name.removeprefix("hello-"), {file.name: file for file in sorted(folder.glob("*.*"))})
+    folders = [(name, bots / folder) for name, choice in STARTERS.items() for folder in choice]
+    folders += [(folder.name.removeprefix("hello-"), folder) for folder in sorted(bots.glob("hello-*"))]
+    offered: dict[str, dict[str, Path]] = {}
+    for name, folder in folders:
+        if name in LANGUAGES and (files := sorted(folder.glob("*.*"))):
+            entry = LANGUAGES[name].entries[0]  # the C starter's under the name that C++ wants
+            offered.setdefault(name, {entry if file.stem == Path(entry).stem else file.name: file for file in files})
     had = league().get("languages")
     return {name: files for name, files in offered.items() if had is None or name in had}
 

@@ -11,8 +11,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from functools import partial
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -40,6 +41,8 @@ from deadheat.cli.console import (
 )
 from deadheat.cli.local import report
 from deadheat.cli.local.bots import RECORDED, BadBot, parting, prepare, recording
+from deadheat.cli.local.profile import Profile, Unhurried, profiled, shown
+from deadheat.cli.local.profile import keep as keep_profile
 from deadheat.cli.local.report import Clock, Score
 from deadheat.cli.local.reserve import reserved
 from deadheat.cli.local.transcripts import faults_of, keep
@@ -109,6 +112,10 @@ def play(
     transcripts: Annotated[
         Path | None, typer.Option(help="Folder for transcripts and stderr; default: a new temporary folder.")
     ] = None,
+    profile: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="SEAT", help="Show where a Python bot's time goes; it has no deadlines then."),
+    ] = None,
     as_json: bool = False,
 ) -> tuple[()]:
     """Play bots against each other; the first takes seat 1."""
@@ -120,12 +127,17 @@ def play(
         fail(f"--set: {error}", USAGE)
     if len(bots) not in rules.seats:
         fail(f"{game} needs {span(rules.seats)} bots, not {len(bots)}", USAGE)
+    if profile is not None and profile > len(bots):
+        fail(f"--profile takes a seat from 1 to {len(bots)}", USAGE)
     if transcripts is not None:
         make_folder(transcripts)
     with ending_in_order(), work_folder("play") as work, failing(f"write {work}"):
         backend = open_backend(sandbox, Path(work))
         programs = [prepare(rules, name, backend, Path(work) / str(seat)) for seat, name in enumerate(bots)]
         run = Run(rules, bots, transcripts, sandbox, as_json)
+        if profile is not None:
+            programs[profile - 1] = profiled(programs[profile - 1])
+            run.profiles[profile - 1] = Profile()
         with reserved(2) as cpus, Arena(backend, programs, bot_limits(cpus), cpus[1:]) as arena:
             arena.open()
             run.play_all(arena, programs, list(_seeds(seed, matches)))
@@ -133,6 +145,8 @@ def play(
         print_json({"summary": run.summary()})
     elif run.no_start is None and run.score.played + run.score.abandoned:
         report.show(out, game, bots, run.score, run.clock)
+        for seat, spent in run.profiles.items():
+            out.print(f"\nSeat {seat_number(seat)}", *shown(spent.rows), sep="\n")
     run.end()
     return ()
 
@@ -151,6 +165,8 @@ class Run:
     recordings: dict[Seat, tuple[Transcript, Seat]] = field(init=False)
     """The recordings that seats of recorded bots repeat."""
     clock: Clock = field(default_factory=Clock)
+    profiles: dict[Seat, Profile] = field(default_factory=dict)
+    """The profiles of profiled seats."""
     killed: Counter[Seat] = field(default_factory=Counter)
     """By seat, the number of matches in which its program had to be killed after FINISH."""
     interrupted: bool = False
@@ -196,9 +212,11 @@ class Run:
     ) -> tuple[Played | None, int]:
         players = [program.label for program in programs]
         about = {"match": number, "players": players, "sandbox": self.sandbox.value, **ABOUT_TIME}
+        around = partial(Unhurried, seats=frozenset(self.profiles))
         for voids in range(MATCH_ATTEMPTS):
             try:
-                return arena.play(self.game, range(len(programs)), seed, about, between, attempt=voids + 1), voids
+                seats = range(len(programs))
+                return arena.play(self.game, seats, seed, about, between, around, attempt=voids + 1), voids
             except TransportError as error:
                 if Trait.HOPELESS in Cause(error.cause).traits:
                     raise
@@ -213,6 +231,8 @@ class Run:
             self.folder = self.folder or Path(tempfile.mkdtemp(prefix="deadheat-transcripts-"))
             path = self.folder / f"{self.game.name}-{seed.hex()}.jsonl"
             self.killed.update(keep(path, played))
+            for seat, profile in self.profiles.items():
+                profile.add(keep_profile(path, seat))
             self.clock.add(transcript)
             self._note(path, played)
             for seat, (then, its_seat) in self.recordings.items():
@@ -252,6 +272,8 @@ class Run:
         for seat, bot in enumerate(summary["bots"]):
             bot["times"] = self.clock.as_dict(seat)
             bot["killed_after_finish"] = self.killed[seat]
+            if seat in self.profiles:
+                bot["profile"] = [asdict(row) for row in self.profiles[seat].rows]
         return summary
 
     def end(self) -> None:

@@ -46,12 +46,30 @@ def replay(
         typer.Option("--round", min=0, help="Show only this round (or exchange, if the game has no rounds)."),
     ] = None,
     speed: Annotated[float, typer.Option(min=0, max=1000, help="Rounds per second; 0: everything at once.")] = 0,
+    into: Annotated[
+        str, typer.Option(metavar="COMMAND", help="Send a seat's lines to a bot under a debugger, without deadlines.")
+    ] = "",
+    seat: Annotated[int, typer.Option(min=1, help="The seat whose lines --into sends.")] = 1,
     server: Server = "",
     token: Token = "",
 ) -> None:
-    """Show a match round by round: who did what, how long it took, and how it ended."""
+    """Show a match round by round: who did what, how long it took, and how it ended.
+
+    \b
+    With --into, play it again to your bot instead, line by line, and compare its answers:
+      --into "python3 main.py"                  breakpoint() opens pdb in this terminal
+      --into "python3 -m deadheat_pdb main.py"  pdb from the first line on
+      --into "gdb -ex 'run < {lines} > {answers}' ./bot"
+    """  # noqa: D301  Click leaves the lines after this mark as they are
     looked = look(file, server, token)
     transcript = looked.transcript
+    if into:
+        from deadheat.cli.local import feeding  # needs what only some systems have
+
+        if seat > transcript.seats:
+            fail(f"{looked.name} has seats 1 to {transcript.seats}, but no seat {seat}", USAGE)
+        feeding.feed(transcript, seat - 1, into)
+        return
     reason = doubt(transcript)
     view = VIEWS.get(transcript.game) if reason is None else None
     if reason is not None:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deadheat.cli.console import fail, note
-from deadheat.cli.operator import read_settings
+from deadheat.cli.operator import machines, read_settings
 from deadheat.cli.operator.tree import FINISH_SECONDS, Tree, end_without_parent
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def _announce_games(settings: Settings) -> None:
     Thread(target=announce, name="games", daemon=True).start()
 
 
-def _check_sandbox(settings: Settings, waits: bool = False) -> None:
+def check_sandbox(settings: Settings, waits: bool = False) -> None:
     """Fail now instead of at the first upload. A caller that `waits` accepts problems that may pass, such as a missing
     engine or image.
     """
@@ -241,7 +241,7 @@ def _warm() -> None:
     gc.enable()
 
 
-def _slot_count(settings: Settings) -> int:
+def slot_count(settings: Settings) -> int:
     from deadheat.sandbox.host.slots import plan
 
     return len(plan(settings.slots, sorted(os.sched_getaffinity(0)), _people_count(settings)))
@@ -270,11 +270,11 @@ def serve() -> None:
     settings = safe_settings()
     note("Starting Deadheat: the API, the scheduler and the workers ...")  # what follows takes seconds on a busy host
     check_port(settings)
-    _check_sandbox(settings)
+    check_sandbox(settings)
     token_file = _prepare(settings)
     tree = Tree(_metrics_environment(settings), forks=True)
     _arrive(settings)
-    slots = _slot_count(settings)
+    slots = slot_count(settings)
     tree.add("api", ["api"])
     for queue in (CONTROL, *_named(JOBS)):
         tree.add_jobs(queue, queue, slots if queue == SERIES.queue else 1)
@@ -362,13 +362,21 @@ def worker(
         float, typer.Option(min=0, help="Seconds to continue current work after SIGTERM.")
     ] = FINISH_SECONDS,
     alive_file: AliveFile = None,
+    server: Annotated[str, typer.Option(help="Play for the league at this address, by a machine's token alone.")] = "",
+    token_file: Annotated[Path | None, typer.Option(help="File with the token of `deadheat machine add`.")] = None,
+    insecure: Annotated[bool, typer.Option(help="Allow http:// to another machine, where others can listen.")] = False,
 ) -> None:
     """Run a worker, which takes jobs from the queue until it is told to stop.
 
     SIGTERM lets it finish; what takes too long is handed back to the queue.
 
     If it plays, this machine is checked first (see `check-host`), and again whenever its fitness is in doubt.
+
+    With --server it plays for a league over HTTP, and needs only --token-file: no database, queue or store.
     """
+    if server:
+        machines.play_for(server, token_file, concurrency, finish_seconds, alive_file, insecure=insecure)
+        return
     from deadheat.league.service.jobs.builds import BUILDS
     from deadheat.league.service.series.carrying_out import SERIES
 
@@ -378,7 +386,7 @@ def worker(
         _metrics_environment(settings)
     check_schema(settings)
     if set(taken) != {CONTROL}:
-        _check_sandbox(settings, waits=True)
+        check_sandbox(settings, waits=True)
     if metrics_port:
         if settings.metrics_dir is None:
             fail("--metrics-port needs DEADHEAT_METRICS_DIR: the worker's processes add up their metrics there")
@@ -398,7 +406,7 @@ def worker(
         tree.add_jobs(DELIVERIES, DELIVERIES, 1)
     if BUILDS.queue in taken:
         tree.add_jobs("builds", BUILDS.queue, 1)  # builds do not wait until a process has ended its series
-    tree.add_jobs("jobs", ",".join(taken), concurrency or _slot_count(settings) + 1)
+    tree.add_jobs("jobs", ",".join(taken), concurrency or slot_count(settings) + 1)
     tree.run()
 
 

@@ -122,6 +122,8 @@ class Tree:
     alive_file: Path | None = None  # touched while every child runs
     pass_fds: tuple[int, ...] = ()  # descriptors passed to new interpreters besides stdin, stdout and stderr
     forks: bool = False
+    final: int | None = None  # a child's exit code that ends the whole tree
+    ended_with: int = 0
     children: list[Child] = field(default_factory=list)
     stopping: bool = False
     fold_at: float = 0.0  # on the monotonic clock
@@ -177,6 +179,9 @@ class Tree:
     def _keep(self, child: Child) -> bool:
         """Start a child if it is not running, and return whether this process is that child."""
         if child.process is not None and child.process.poll() is not None:
+            if self.final is not None and child.process.returncode == self.final:
+                self.ended_with, self.stopping = self.final, True
+                return False
             log.error("%s ended with code %s; starting it again", child.name, child.process.returncode)
             child.process = None
         if child.process is None and time.monotonic() - child.started_at > RESTART_SECONDS:

@@ -41,7 +41,7 @@ def role(name: Name, is_to_be: Annotated[Role, typer.Argument(help=f"{ROLES}.")]
     """Change a user's role."""
     from deadheat.league.service.rulings.closing import set_role
 
-    with _league() as session:
+    with league() as session:
         person = set_role(session, name, is_to_be)
         return Output({"name": person.name, "role": person.role.value}, f"{person.name} is {person.role.value}.")
 
@@ -54,7 +54,7 @@ def password(name: Name) -> Output:
     secret: str = typer.prompt("New password", hide_input=True, confirmation_prompt=True, err=True)
     if len(secret) < MIN_PASSWORD:
         fail(f"A password has at least {MIN_PASSWORD} characters.")
-    with _league() as session:
+    with league() as session:
         person = reset_password(session, name, secret)
         return Output({"name": person.name}, f"{person.name} has a new password; their sessions and tokens have ended.")
 
@@ -64,7 +64,7 @@ def ban(name: Name, reason: Annotated[str, typer.Option(help="The reason, public
     """Ban a user at once: no token, session or password works, and the user's bots leave all seasons."""
     from deadheat.league.service.rulings import closing
 
-    with _league() as session:
+    with league() as session:
         person = closing.ban(session, closing.OPERATOR, name, reason)
         sentence = f"{person.name} is banned. Results stay; bots are withdrawn from all seasons."
         return Output({"name": person.name}, sentence)
@@ -75,7 +75,7 @@ def reopen(name: Name) -> Output:
     """Reopen a closed or banned account; after a ban, organisers reinstate its bots."""
     from deadheat.league.service.rulings import closing
 
-    with _league() as session:
+    with league() as session:
         person = closing.reopen(session, closing.OPERATOR, name)
         return Output({"name": person.name}, f"{person.name} may sign in again.")
 
@@ -120,7 +120,7 @@ def _upload(game: str, name: str) -> Version | None:
     settings = read_settings()
     sha256 = hashlib.sha256(content).hexdigest()
     upload = accept(io.BytesIO(content), filename, sha256, settings, Blobs(settings.blobs))
-    with _league() as session:
+    with league() as session:
         owner = closing.house(session)
         known = {bot.name: bot.id for bot in bots_of(session, owner) if bot.game == game}
         bot_id = known[name] if name in known else create_bot(session, owner, game, name).id
@@ -133,7 +133,7 @@ def _upload(game: str, name: str) -> Version | None:
 
 
 @contextmanager
-def _league() -> Iterator[Session]:
+def league() -> Iterator[Session]:
     """Open a transaction on the database named in the settings. Report each error in a sentence."""
     from deadheat.league.database import Database
 

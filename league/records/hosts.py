@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from deadheat.league.records import Record
-from deadheat.league.states import Fitness
+from deadheat.league.states import Fitness, Trust
 
 SHOWN_DIGITS = 12
 """The number of digits of a game's hash that people see and compare."""
@@ -74,6 +74,19 @@ class Worker(Record):
     def slots(self) -> int:
         """How many matches it plays at a time."""
         return slots(self.report)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpMachine(Record):
+    """A machine that plays over HTTP, by a token of its own."""
+
+    name: str
+    trust: Annotated[Trust, Field(description="What it may play.")]
+    owner: Annotated[str, Field(description="Who lends it; empty: it is the league's.")]
+    release: Annotated[str, Field(description="The release that it last ran; empty: it never began.")]
+    created_at: datetime
+    last_seen_at: datetime | None
+    revoked_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import CheckConstraint, Index
 from sqlmodel import Field, SQLModel
 
-from deadheat.league.states import Fitness
+from deadheat.league.states import Fitness, Trust
 from deadheat.league.tables.columns import SHA256_HEX, UtcDateTime, json_column, word
 
 
@@ -30,6 +30,22 @@ class Machine(SQLModel, table=True):
 
     id: int = Field(default=None, primary_key=True)
     name: str = Field(max_length=128, unique=True)
+
+
+class MachineAccess(SQLModel, table=True):
+    """A machine that plays over HTTP (see `league.service.machines.access`). `owner_id`: whose it is; None: the
+    league's. `release`: what it last ran. What else is known of it stands in `WorkerHost`, by the same name.
+    """
+
+    __tablename__ = "machine_access"
+
+    name: str = Field(primary_key=True, max_length=128)
+    sha256: str = Field(max_length=SHA256_HEX, unique=True)  # of its token
+    trust: Trust = Field(sa_column=word(Trust, "trust"))
+    owner_id: int | None = Field(default=None, foreign_key="user_account.id")
+    release: str = Field(default="", max_length=32)
+    created_at: datetime = Field(sa_type=UtcDateTime)
+    revoked_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
 
 
 class LeagueGame(SQLModel, table=True):

@@ -239,6 +239,7 @@ class BotVersion(JobRow, table=True):
     language: str = Field(max_length=32)
     entry: str = Field(default="", max_length=256)
     enters_id: int | None = Field(default=None, foreign_key="season.id")  # what it enters when it is ready
+    lendable: bool = Field(default=False, sa_column_kwargs={"server_default": false()})  # may play on lent machines
     created_at: datetime = Field(sa_type=UtcDateTime)
 
     state: VersionState = Field(default=VersionState.UPLOADED, sa_column=word(VersionState, "state"))

@@ -22,9 +22,9 @@ JSON = "application/json"
 
 CODES = """
 account-closed already-linked bad-cursor bad-season-file bad-setting bad-token bad-upload blob-damaged
-blob-missing blobs-away illegal-move name-taken narrow-token no-place not-admitted not-allowed not-captain
-not-found not-invited not-ready over-quota own-match provider-away provider-refused sign-in-again too-many
-too-soon unknown-game unsettled upload-too-large wrong-credentials wrong-game wrong-state
+blob-missing blobs-away illegal-move machine-refused name-taken narrow-token no-place not-admitted not-allowed
+not-captain not-found not-invited not-ready other-release over-quota own-match provider-away provider-refused
+sign-in-again too-many too-soon unknown-game unsettled upload-too-large wrong-credentials wrong-game wrong-state
 """
 """The codes of all errors of the league. Programs know them, so none may change."""
 

@@ -68,6 +68,7 @@ def test_a_verb_says_of_itself_what_the_list_says() -> None:
 
 def test_a_servers_command_in_an_authors_install_says_what_to_install() -> None:
     words = {"backup": "folder", "restore": ".", "user": "role ada author", "jobs": "play 1"}
+    words |= {"machine": "list", "machine-part": "http://localhost file 1"}
     asked = [f"{name} {words.get(name, '')}" for name in [*PANELS["Running a server"], *PARTS]]
     sentence = "this needs the server's packages: pip install 'deadheat[server]' (pydantic_settings is missing)"
     ends = in_one_process(asked, "sys.modules['pydantic_settings'] = None")

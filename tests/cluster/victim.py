@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from deadheat.cli.operator.deployment import jobs
-from deadheat.league.jobs import ProgramRef
+from deadheat.league.jobs import ProgramRef, SeriesJob
 from deadheat.sandbox.box import Program
 from deadheat.workers import play
 from deadheat.workers.context import Context, fetch_program
@@ -50,10 +50,10 @@ def once(flag: Path, moment: Callable[[Die], None]) -> None:
 def every_time(deadly: set[str]) -> None:
     """Kill every process that is to play one of these programs, between its claim of the series and its report."""
 
-    def doomed(context: Context, program: ProgramRef, folder: Path) -> Program:
+    def doomed(context: Context, program: ProgramRef, folder: Path, job: SeriesJob) -> Program:
         if program.program_sha256 in deadly:
             os.kill(os.getpid(), signal.SIGKILL)
-        return fetch_program(context, program, folder)
+        return fetch_program(context, program, folder, job)
 
     setattr(play, "fetch_program", doomed)  # noqa: B010  an imported name, which mypy guards
 

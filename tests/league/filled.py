@@ -55,6 +55,7 @@ ROWS: Mapping[str, tuple[Values, ...]] = {
     "worker_host": ({"fitness": "fit", "reasons": ["made up"]},),
     "response_times": ({"command": "another"},),
     "deadline_count": ({"span": "hour"},),
+    "machine_access": ({"trust": "low"},),
     "machine": ({"id": 2, "name": "another"},),
     "exhibition": (
         {

@@ -93,6 +93,9 @@ WORDS, LINK = "words of a challenge", "match 9 of a challenge"
 STDERR = "stderr of a challenge"
 BEFORE_IT = "match 8 of a challenge"  # in the same series
 
+A_PROGRAM = {"series_id": "1", "sha256": "a" * 64}
+NO_RESULTS: dict[str, object] = {"played": [], "void": None, "failure": None}
+
 PUBLIC = (
     "/healthz /readyz /metrics /v1/openapi.json /v1/games /v1/bots/{bot_id} /v1/seasons /v1/seasons/{season_id} "
     "/v1/seasons/{season_id}/season.toml /v1/seasons/{season_id}/evaluations /v1/evaluations/{evaluation_id} "
@@ -139,6 +142,17 @@ TABLE: tuple[Line, ...] = (
     post("/account/webhooks/{channel_id}/{verb}", "in 404 owner=303", params={"verb": "test"}),
     get("/v1/environment", GONE),
     get("/v1/workers", STAFF, shows=REPORT),
+    # --- machines, which no token or session of a person opens
+    post("/v1/machine/register", "401", {"image": "i", "starts": True}),
+    post("/v1/machine/beat", "401", {"steal_share": 0, "late_seconds": 0, "busy_share": 0, "held_by": None}),
+    get("/v1/machine/check", "401"),
+    post("/v1/machine/check", "401", {"slots": 1, "findings": [], "reasons": [], "again_seconds": 0, "doubts": 0}),
+    post("/v1/machine/canary", "401", {"voids": 0, "wrong": [], "series_before": 0}),
+    post("/v1/machine/claim", "401", {"number": 1}),
+    get("/v1/machine/work", "401"),
+    post("/v1/machine/series/{series_id}/renew", "401", query="?attempt=1", params={"series_id": "1"}),
+    get("/v1/machine/series/{series_id}/programs/{sha256}", "401", query="?attempt=1", params=A_PROGRAM),
+    post("/v1/machine/series/{series_id}/results", "401", NO_RESULTS, query="?attempt=1", params={"series_id": "1"}),
     # --- bots and versions
     get("/v1/bots", SIGNED),
     post("/v1/bots", "401 201", {"game": "yacht-auction", "name": "another"}),

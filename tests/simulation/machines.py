@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from deadheat.engine.core import Game, Message, Reply, Seat, Transport, TransportError
 from deadheat.engine.games.folder import bots_of
@@ -25,6 +25,7 @@ from deadheat.sandbox.box import Program, SandboxError
 from deadheat.sandbox.build import BuildFailed, Built
 from deadheat.sandbox.languages import Recipe
 from deadheat.workers.context import PLAY
+from deadheat.workers.link import InProcess
 from tests.bots.loading import in_process
 from tests.league.people import GAME
 from tests.simulation.stage import packed
@@ -188,6 +189,7 @@ class SimulatedContext:
         self._simulator = simulator
         self.settings, self.database = simulator.stage.settings, simulator.stage.database
         self.blobs, self.sandbox, self.slots = simulator.blobs, None, Slots()
+        self.link = InProcess(cast(Any, self))
 
     @property
     def host(self) -> Host:
@@ -206,7 +208,7 @@ class SimulatedContext:
         with tempfile.TemporaryDirectory(dir=self._simulator.stage.folder) as path:
             yield Path(path)
 
-    def fetch_program(self, _context: object, ref: ProgramRef, directory: Path) -> Program:
+    def fetch_program(self, _context: object, ref: ProgramRef, directory: Path, _job: object = None) -> Program:
         """Stand in for `workers.context.fetch_program`: the program must be there, and is not unpacked."""
         self.blobs.get(ref.program_sha256, self.settings.unpacked_limit_bytes)
         return Program(directory, (), ref.label)

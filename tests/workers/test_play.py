@@ -43,7 +43,7 @@ from deadheat.league.tables import Ending, LatencySummary, LiveMatch, Match, Par
 from deadheat.sandbox.arena import Arena, Played
 from deadheat.sandbox.box import SandboxError
 from deadheat.sandbox.host.slots import Slots
-from deadheat.workers import holding, live, metrics, play, stopping
+from deadheat.workers import holding, link, live, metrics, play, stopping
 from deadheat.workers.context import Context
 from deadheat.workers.live import Broadcast
 from deadheat.workers.play import play_series
@@ -199,7 +199,7 @@ def test_a_worker_that_is_stopped_in_mid_series_hands_in_what_it_has_played(worl
 def test_a_database_that_is_away_for_a_moment_does_not_end_the_series(world: PlayingWorld, monkeypatch) -> None:
     series_id = world.queued()
     unreachable = mock.Mock(side_effect=OperationalError("UPDATE", {}, Exception("server closed the connection")))
-    monkeypatch.setattr(play, "renew_series", unreachable)
+    monkeypatch.setattr(link, "renew_series", unreachable)
     monkeypatch.setattr(holding, "HEARTBEAT_SECONDS", 0)
     play_series(world.context, series_id)
     assert unreachable.called
@@ -219,7 +219,7 @@ def test_results_are_handed_in_when_the_database_comes_back(world: PlayingWorld,
             raise kind("UPDATE", {}, Exception("terminating connection"))
         return taken
 
-    monkeypatch.setattr(play, "finish_series", away)
+    monkeypatch.setattr(link, "finish_series", away)
     monkeypatch.setattr(holding, "time", SimpleNamespace(monotonic=time.monotonic, sleep=pauses.append))
     play_series(world.context, series_id)
     assert (len(tries), pauses) == (4, [holding.RETRY_SECONDS] * 3)
@@ -236,7 +236,7 @@ def test_an_answer_that_was_lost_after_the_commit_doubles_nothing(world: Playing
                 answers.append(act(session))
         return answers[-1]
 
-    monkeypatch.setattr(play, "insist", heard_late)
+    monkeypatch.setattr(link, "insist", heard_late)
     play_series(world.context, series_id)
     assert answers == [True, False]
     assert_played_once(world, series_id)
@@ -293,7 +293,7 @@ def test_any_other_failure_of_ours_gives_the_series_back(world: PlayingWorld, mo
 
 def test_the_lease_is_renewed_while_playing_and_losing_it_stops_the_work(world: PlayingWorld, monkeypatch) -> None:
     series_id = world.queued(3)
-    due = holding.Heartbeat(world.context, lambda session: False)
+    due = holding.Heartbeat(lambda: False)
     due()  # not due yet: nobody is asked
     due._due_at = 0
     with pytest.raises(holding.LeaseLost):
@@ -304,7 +304,7 @@ def test_the_lease_is_renewed_while_playing_and_losing_it_stops_the_work(world: 
         renewed.append(job.attempt)
         return True
 
-    monkeypatch.setattr(play, "renew_series", renew)
+    monkeypatch.setattr(link, "renew_series", renew)
     monkeypatch.setattr(holding, "HEARTBEAT_SECONDS", 0)
     play_series(world.context, series_id)
     assert len(renewed) == 3 * 26 + 3  # before every exchange of every match, and before each transcript

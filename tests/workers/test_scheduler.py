@@ -32,6 +32,7 @@ from deadheat.sandbox.docker import DockerSandbox
 from deadheat.workers import canary, environment, scheduler, tasks
 from deadheat.workers.broker import queue
 from deadheat.workers.broker.queue import INTERVALS, TICK_SECONDS
+from deadheat.workers.link import InProcess
 from deadheat.workers.sending import deliveries
 from tests.league.clock import START
 from tests.league.conftest import database_url, postgres_url  # noqa: F401  fixtures
@@ -166,6 +167,7 @@ def task_of(world: World, name: str, sent: Sent, monkeypatch: pytest.MonkeyPatch
             of_thread.made = SimpleNamespace(
                 database=database, settings=world.settings, sandbox=box, slots=slots, worker="w", host=world.host
             )
+            of_thread.made.link = InProcess(of_thread.made)
         return of_thread.made
 
     def posted(_: object, parcel: channels.Parcel) -> deliveries.Sent:

@@ -9,12 +9,13 @@ import sys
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from deadheat.league.database import Database
 from deadheat.league.service.series.carrying_out import finish_series
 from deadheat.sandbox.pipes import PipeTransport
-from deadheat.workers import play
+from deadheat.workers import link, play
 from deadheat.workers.context import Context
 from tests.league.ground import settings
 
@@ -42,27 +43,29 @@ def in_mid_match(die: Die) -> None:
 
 def between_blobs_and_results(die: Die) -> None:
     """Die once all transcripts are written, before the database knows."""
-    _around("finish", play.finish, before=die)
+    _around(play, "finish", play.finish, before=die)
 
 
 def in_mid_commit(die: Die) -> None:
     """Die after the transaction's last statement, before its end."""
-    _around("finish_series", finish_series, after=die)
+    _around(link, "finish_series", finish_series, after=die)
 
 
 def after_the_commit(die: Die) -> None:
     """Die once the results are stored, before anybody is told."""
-    _around("finish", play.finish, after=die)
+    _around(play, "finish", play.finish, after=die)
 
 
-def _around(name: str, act: Callable[..., Any], before: Die = lambda: None, after: Die = lambda: None) -> None:
+def _around(
+    module: ModuleType, name: str, act: Callable[..., Any], before: Die = lambda: None, after: Die = lambda: None
+) -> None:
     def doomed(*arguments: Any) -> Any:
         before()
         done = act(*arguments)
         after()
         return done
 
-    setattr(play, name, doomed)
+    setattr(module, name, doomed)
 
 
 MOMENTS = {

@@ -84,7 +84,7 @@ def claim_series(
     if virtual_start is not None:
         begun["virtual_start"] = virtual_start
     taken = SERIES.claim(session, claiming, series_id, worker, **begun, **told_of(session, host))
-    return _job(session, series_id, host, at) if taken else None
+    return series_job(session, series_id, host, at) if taken else None
 
 
 @cache
@@ -283,7 +283,8 @@ PROGRAMS: Any = (
 )
 
 
-def _job(session: Session, series_id: int, host: Host, at: datetime) -> SeriesJob:
+def series_job(session: Session, series_id: int, host: Host, at: datetime) -> SeriesJob:
+    """Return a series as the worker on that machine is to carry it out: its matches that are not over."""
     series = session.connection().execute(CLAIMED, {"series_id": series_id, **told_of(session, host)}).one()
     seats: dict[tuple[int, bytes, int], list[int]] = {}
     for match_id, seed, nth, version_id in session.connection().execute(SEATED, {"series_id": series_id}):
