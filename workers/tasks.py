@@ -222,14 +222,14 @@ def sweep() -> None:
         metrics.leases_expired.labels(life.queue, host).inc()
     with context().database.transaction() as session:
         take_sample(session)
-    with context().database.transaction() as session:
-        judge_machines(session)
-        replay_played(session)
     for table_id in to_advise:
         enqueue_advice(table_id)
     for life, row_ids in swept.items():
         for row_id in row_ids:
             enqueue(life, row_id)
+    with context().database.transaction() as session:  # last, so that nothing here keeps the others waiting
+        judge_machines(session)
+        replay_played(session)
 
 
 @app.task(name="deadheat.refit", base=Guarded)

@@ -1,10 +1,12 @@
 """A machine whose matches trusted ones play again: who is judged, whose matches are played again, who is told."""
 
 import pytest
-from sqlmodel import select
+from sqlmodel import Session, select
 
+from deadheat.league.errors import WrongState
 from deadheat.league.service.machines import trust
 from deadheat.league.service.machines.access import add_machine, look_up_machine, machines
+from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.standings import leaderboard
 from deadheat.league.states import Found, Trust
 from deadheat.league.tables import Notice, PlayedAgain, VoidedMatch
@@ -122,3 +124,30 @@ def test_a_match_is_played_again_by_one_worker_and_once_more_if_that_is_silent(l
     assert taken[-1] is None and all(taken[:-1])
     lending.clock.turn(trust.AGAIN_AFTER.total_seconds())
     assert lending.write(trust.take_again, lending.host) is not None
+
+
+def test_what_cannot_be_played_again_does_not_count_and_keeps_nothing_else(
+    lending: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played = lend(lending, higher_wins, most=4)
+    first = min(row.match_id for row in lending.rows(select(PlayedAgain)))
+    rejudge = trust.rejudge_match
+
+    def final(session: Session, organiser: Person, match_id: int, reason: str) -> int:
+        if match_id == first:
+            raise WrongState("final", "Its evaluation is over.")
+        return rejudge(session, organiser, match_id, reason)
+
+    monkeypatch.setattr(trust, "rejudge_match", final)
+    lending.write(trust.condemn, LENT, Found.LIES, "It lied.")
+    while sweep(lending):
+        pass
+    assert len(voided(lending)) == played
+    (of_first,) = lending.rows(select(VoidedMatch).where(VoidedMatch.match_id == first))
+    assert of_first.rejudged_id is None
+
+
+def test_a_worker_with_other_games_plays_nothing_again(lending: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    lend(lending, lower_wins, most=1)
+    monkeypatch.setattr(trust, "games_here", lambda: ())
+    assert play_again(lending, lower_wins) == 0

@@ -74,6 +74,7 @@ def add_machine(session: Session, name: str, trust: Trust, owner: str = "") -> s
     row.sha256, row.trust, row.owner_id, row.created_at = digest(secret), trust, owner_id, now(session)
     row.release, row.revoked_at, row.found, row.replayed_at = "", None, None, None
     session.add(row)
+    set_values(session, WorkerHost, where={"name": name}, voids=0)  # what it gave back before is forgiven
     session.flush()
     return secret
 

@@ -21,6 +21,7 @@ from deadheat.engine.core import Fault, Result
 from deadheat.league.causes import Cause
 from deadheat.league.checking.duplicates import Evidence, coins, weigh
 from deadheat.league.database import now, settings_of, surroundings
+from deadheat.league.errors import WrongState
 from deadheat.league.jobs import Host, MatchOutcome, SeriesJob
 from deadheat.league.service.ground.audit import SYSTEM
 from deadheat.league.service.ground.steps import insert_rows, set_values
@@ -28,8 +29,9 @@ from deadheat.league.service.machines.access import revoke_machine
 from deadheat.league.service.people import notices
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.standings import leaderboard
-from deadheat.league.service.rulings.rulings import rejudge_match
+from deadheat.league.service.rulings.rulings import rejudge_match, void_match
 from deadheat.league.service.series.carrying_out import series_job
+from deadheat.league.service.series.games import closed_to, games_here
 from deadheat.league.service.series.hosts import may_judge, told_of
 from deadheat.league.states import IN_PLAY, Found, MatchState, Role
 from deadheat.league.tables import Attempt, MachineAccess, Match, Participant, PlayedAgain, Season, VoidedMatch
@@ -80,7 +82,13 @@ def take_again(session: Session, host: Host) -> SeriesJob | None:
     if not session.exec(select(may_judge(settings_of(session).judge_unfit)), params=told_of(session, host)).one():
         return None
     due = (col(PlayedAgain.coins).is_(None), col(PlayedAgain.due_at) <= now(session))
-    match_id = session.exec(select(PlayedAgain.match_id).where(*due).order_by(col(PlayedAgain.due_at)).limit(1)).first()
+    known = select(Match.id).where(col(Match.season_id).not_in(closed_to(games_here())))  # others would play otherwise
+    match_id = session.exec(
+        select(PlayedAgain.match_id)
+        .where(*due, col(PlayedAgain.match_id).in_(known))
+        .order_by(col(PlayedAgain.due_at))
+        .limit(1)
+    ).first()
     later = now(session) + AGAIN_AFTER
     if match_id is None or not set_values(session, PlayedAgain, *due, where={"match_id": match_id}, due_at=later):
         return None
@@ -139,7 +147,10 @@ def replay_played(session: Session) -> int:
         played = played.where(exists().where(*late))
     rows = session.exec(played.limit(MOST_RULINGS)).all()
     for match_id, season_id in rows:
-        rejudge_match(session, LEAGUE, match_id, WORDS[machine.found or Found.LIES])
+        try:
+            rejudge_match(session, LEAGUE, match_id, WORDS[machine.found or Found.LIES])
+        except WrongState:  # its evaluation's points are final: it cannot be played again, only not count
+            void_match(session, LEAGUE, match_id, WORDS[machine.found or Found.LIES])
         notices.played_again(session, season_id, match_id)
     if len(rows) < MOST_RULINGS:
         machine.replayed_at = now(session)

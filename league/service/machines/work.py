@@ -7,7 +7,9 @@ machine holds: the series, its attempt and its worker's name. Whatever else a re
 
 A machine of low trust plays only rated series of the ladder, whose programs are the house's or lent by their authors,
 and never in a season in which its owner competes: it can read these programs and see these dice, and what decides is
-played elsewhere. What it calls a failure counts against no series, and keeps the series away from it.
+played elsewhere. What it calls a failure, or void, counts against no series and no match, and keeps the series away from
+it. But the next attempt has new dice, so a series that is not finished is a result undone: a machine that leaves out
+too many is out (`MOST_GIVEN_BACK`), and none holds many, or one for long.
 
 What arrives is played again before anything is stored (`league.checking.arrival`), outside of any transaction. The
 names of players are not sent to machines: transcripts arrive with a number for each, and get the names here.
@@ -16,6 +18,7 @@ names of players are not sent to machines: transcripts arrive with a number for 
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from functools import cache
 from typing import Any
 
@@ -34,8 +37,9 @@ from deadheat.league.database import now, settings_of
 from deadheat.league.errors import MachineRefused, NotFound
 from deadheat.league.jobs import Failure, MatchOutcome, SeriesJob
 from deadheat.league.service.ground.steps import set_values
-from deadheat.league.service.machines.access import Caller, holder, take_back
+from deadheat.league.service.machines.access import Caller, holder, revoke_machine, take_back
 from deadheat.league.service.machines.trust import condemn, draw
+from deadheat.league.service.people.notices import machine_unfit
 from deadheat.league.service.people.users import HOUSE
 from deadheat.league.service.series.carrying_out import (
     SERIES,
@@ -45,7 +49,14 @@ from deadheat.league.service.series.carrying_out import (
     series_job,
 )
 from deadheat.league.service.series.games import closed_to, games_here
-from deadheat.league.service.series.hosts import host_arrives, may_judge, told_of, welcome
+from deadheat.league.service.series.hosts import (
+    blame_host,
+    count_given_back,
+    host_arrives,
+    may_judge,
+    told_of,
+    welcome,
+)
 from deadheat.league.service.series.turns import FRESH, claim_next_series
 from deadheat.league.states import Found, Purpose, Trust
 from deadheat.league.tables import (
@@ -60,9 +71,20 @@ from deadheat.league.tables import (
     TeamMember,
     User,
     UtcDateTime,
+    WorkerHost,
 )
 
 log = logging.getLogger(__name__)
+
+MOST_GIVEN_BACK, GIVEN_BACK_ONE_IN = 24, 50
+"""How many series a lent machine may leave unfinished, and one more for so many finished ones. Then it is revoked. That
+shows no lie: an operator may add it again."""
+
+MOST_HELD = 64
+"""How many series a lent machine holds at a time, and one more for each that it has finished."""
+
+LONGEST_SECONDS = 2 * 3600
+"""For how long a lent machine may hold a series, however often it renews its lease."""
 
 MOST_TRIED = 8
 """How many waiting series one claim tries, before it leaves the rest to the next."""
@@ -123,12 +145,28 @@ def claim(session: Session, caller: Caller, number: int) -> SeriesJob | None:
     which we failed before is taken when its pause is over.
     """
     worker, full = caller.worker(number), caller.trust is Trust.FULL
+    if not full and not _may_hold(session, caller):
+        return None
     if full and (job := claim_next_series(session, 0, worker, caller.host)) is not None:
         return job
     for series_id in _waiting(session, caller, tried=full):
         if (job := claim_series(session, series_id, worker, caller.host)) is not None:
             return job
     return None
+
+
+def _may_hold(session: Session, caller: Caller) -> bool:
+    """Say whether a lent machine may hold one more series. One that left out too many is revoked."""
+    name = caller.host.name
+    counts = session.exec(select(WorkerHost.series, WorkerHost.voids).where(WorkerHost.name == name)).first()
+    finished, given_back = counts or (0, 0)
+    if given_back > MOST_GIVEN_BACK + finished // GIVEN_BACK_ONE_IN:
+        revoke_machine(session, name)
+        why = f"It left {given_back} series unfinished, and played {finished}. Its token is revoked."
+        machine_unfit(session, name, why)
+        return False
+    held = session.exec(select(Series.worker).where(Series.state == SERIES.held)).all()
+    return sum(holder(worker) == name for worker in held) < MOST_HELD + finished
 
 
 def _waiting(session: Session, caller: Caller, *, tried: bool) -> Sequence[int]:
@@ -195,8 +233,10 @@ def _must_hold(session: Session, caller: Caller, series_id: int, attempt: int) -
 def renew(session: Session, caller: Caller, series_id: int, attempt: int) -> bool:
     """Prolong the lease of a series. Return False if this machine does not hold it."""
     try:
-        _must_hold(session, caller, series_id, attempt)
+        began_at = _must_hold(session, caller, series_id, attempt).started_at
     except NotFound:
+        return False
+    if caller.trust is Trust.LOW and began_at and now(session) > began_at + timedelta(seconds=LONGEST_SECONDS):
         return False
     return renew_series(session, SeriesJob(series_id, attempt, "", {}, ()))
 
@@ -276,10 +316,17 @@ def _named(job: SeriesJob, stated: Stated) -> Stated:
 def finish(session: Session, caller: Caller, arrived: Arrived, outcomes: Sequence[MatchOutcome]) -> bool:
     """Store the results that were checked. Return False if they came too late or do not count."""
     failure = arrived.results.failure
-    if failure is not None:
-        failure = _blameless(failure) if caller.trust is Trust.LOW else _possible(failure)
-    taken = finish_series(session, arrived.job, arrived.worker, outcomes, failure)
-    if taken and caller.trust is Trust.LOW:
+    if caller.trust is Trust.FULL:
+        return finish_series(session, arrived.job, arrived.worker, outcomes, failure and _possible(failure))
+    if outcomes and outcomes[-1].result is None:
+        (attempt,), outcomes = outcomes[-1].attempts, outcomes[:-1]
+        if Trait.CONDEMNS in Cause(attempt.cause).traits:
+            blame_host(session, caller.host, attempt.cause, "")
+        failure = Failure(attempt.cause, "")
+    taken = finish_series(session, arrived.job, arrived.worker, outcomes, failure and _blameless(failure))
+    if not taken or len(outcomes) < len(arrived.job.matches):
+        count_given_back(session, caller.host.name)
+    if taken:
         draw(session, caller.host.name, arrived.job, outcomes)
     return taken
 
@@ -294,7 +341,7 @@ def _possible(failure: Failure) -> Failure:
 def _blameless(failure: Failure) -> Failure:
     """Return a lent machine's failure as one that counts against no series, nor keeps its place: others play it."""
     cause = Cause(failure.cause)
-    if cause in BLAMELESS and cause is not Cause.WORKER_STOPPED and Trait.DROPPED not in cause.traits:
+    if cause in BLAMELESS and Trait.TOLD not in cause.traits:  # such details are public
         return failure
     return Failure(Cause.HOST_UNFIT, f"A lent machine gave it back: {cause.phrase or failure.cause}.")
 
@@ -304,6 +351,8 @@ def refuse(session: Session, caller: Caller, arrived: Arrived, refused: Refused)
     name, word = caller.host.name, refused.reason.value
     log.error("machine %s: series %d is refused (%s): %s", name, arrived.job.series_id, word, refused)
     finish_series(session, arrived.job, arrived.worker, (), Failure(Cause.MACHINE_LIED, f"{word}: {refused}"))
+    if caller.trust is Trust.LOW:
+        count_given_back(session, name)
     if refused.reason.proves:
         condemn(session, name, Found.LIES, f"What it sent does not follow from the rules: {refused}.")
     return MachineRefused(word, str(refused))

@@ -42,6 +42,7 @@ from deadheat.league.service.series.games import closed_to, games_here
 from deadheat.league.service.series.hosts import (
     HERE,
     blame_host,
+    count_given_back,
     count_series,
     found_unfit,
     may_judge,
@@ -52,8 +53,19 @@ from deadheat.league.service.series.hosts import (
 )
 from deadheat.league.service.series.live import forget
 from deadheat.league.service.series.outcomes import about_series, next_seed, write_outcomes
-from deadheat.league.states import JobState, MatchState, allowed
-from deadheat.league.tables import Attempt, Bot, BotVersion, Match, Participant, Season, Series, User, WorkerHost
+from deadheat.league.states import JobState, MatchState, Trust, allowed
+from deadheat.league.tables import (
+    Attempt,
+    Bot,
+    BotVersion,
+    MachineAccess,
+    Match,
+    Participant,
+    Season,
+    Series,
+    User,
+    WorkerHost,
+)
 from deadheat.league.verification.agreement import player
 
 log = logging.getLogger(__name__)
@@ -159,14 +171,23 @@ def _tell_of_faults(session: Session, job: SeriesJob, season_id: int, outcomes: 
 
 
 def give_back_series(session: Session, series_id: int, attempt: int, worker: str | None, failure: Failure) -> bool:
-    """Take a series back from a worker that no longer reports. Return False if it was too late."""
-    at = now(session)
-    after = _close(session, series_id, attempt, at, failure, (worker or "").rpartition(":")[0])
+    """Take a series back from a worker that no longer reports. Return False if it was too late. Of a lent machine, this
+    counts against that machine alone: it might give back what it lost.
+    """
+    at, name = now(session), (worker or "").rpartition(":")[0]
+    if lent := session.exec(LENT, params={"name": name}).first():
+        failure = Failure(Cause.HOST_UNFIT, "A lent machine did not finish it.")
+    after = _close(session, series_id, attempt, at, failure, name)
     if after is None:
         return False
+    if lent:
+        count_given_back(session, name)
     forget(session, series_id)
     _note_failure(session, series_id, attempt, worker, failure, after, at)
     return True
+
+
+LENT = select(MachineAccess.name).where(MachineAccess.trust == Trust.LOW, MachineAccess.name == bindparam("name"))
 
 
 def _close(

@@ -340,6 +340,11 @@ def count_series(session: Session, host: Host, voids: int) -> None:
     update_rows(session, COUNTED, {"name": host.name, "boot": host.boot}, more_voids=voids)
 
 
+def count_given_back(session: Session, name: str) -> None:
+    """Note that a lent machine did not finish a series: its void attempts."""
+    set_values(session, WorkerHost, where={"name": name}, voids=WorkerHost.voids + 1)
+
+
 COUNTED = updating(WorkerHost, "name", "boot").values(
     series=WorkerHost.series + 1,
     series_since_canary=WorkerHost.series_since_canary + 1,
