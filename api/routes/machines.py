@@ -5,6 +5,7 @@ results counts. Their bodies are read only after the token was checked, and pars
 """
 
 from base64 import b64decode
+from collections import Counter
 from typing import Annotated, Any
 
 import anyio
@@ -18,7 +19,7 @@ from starlette.exceptions import HTTPException
 
 from deadheat.api import schemas as base
 from deadheat.api.deps import Id, Shared
-from deadheat.api.edge.uploading import takes_upload
+from deadheat.api.edge.uploading import BUSY, LATER, takes_upload
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES
 from deadheat.league.checking.arrival import Refused, Stated
 from deadheat.league.config import HEARTBEAT_SECONDS
@@ -34,6 +35,11 @@ WAIT_SECONDS, LOOK_SECONDS = 25.0, 1.0
 
 MAX_RESULTS_BYTES = 64 * 1024 * 1024
 """A series' results as sent: base64 of compressed transcripts, of which the largest must fit alone."""
+
+MOST_ARRIVING = 8
+"""How many bodies of one machine a process reads at a time: they are kept in memory."""
+
+_arriving: Counter[str] = Counter()
 
 Said = Annotated[str, StringConstraints(max_length=1000)]
 Hash = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="SHA-256 of the built program.")]
@@ -340,12 +346,18 @@ async def hand_in(shared: Shared, caller: Machine, series_id: Id, attempt: Attem
     """Hand in a series. Everything is played again before it counts. Sent twice it has one effect. The answer
     says whether the results count; otherwise they came too late.
     """
-    body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > MAX_RESULTS_BYTES:
-            raise UploadTooLarge(MAX_RESULTS_BYTES)
-    taken = await run_sync(_hand_in, shared, caller, series_id, attempt, bytes(body), limiter=shared.taking_in)
+    if _arriving[caller.host.name] >= MOST_ARRIVING:
+        raise HTTPException(503, BUSY, LATER)
+    _arriving[caller.host.name] += 1
+    try:
+        body = bytearray()
+        async for piece in request.stream():
+            body += piece
+            if len(body) > MAX_RESULTS_BYTES:
+                raise UploadTooLarge(MAX_RESULTS_BYTES)
+        taken = await run_sync(_hand_in, shared, caller, series_id, attempt, bytes(body), limiter=shared.taking_in)
+    finally:
+        _arriving[caller.host.name] -= 1
     return Answer(yes=taken)
 
 

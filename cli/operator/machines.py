@@ -50,6 +50,11 @@ def add(
 
     if not fullmatch(PATTERN, name):
         fail("A machine's name has 1 to 64 letters, digits, dots, - and _.", USAGE)
+    if owner and trust is Trust.FULL:
+        fail(
+            "A machine of full trust plays everything, its owner's seasons too: leave out --owner or --trust full.",
+            USAGE,
+        )
     settings = read_settings()
     with league() as session:
         token = add_machine(session, name, trust, owner)

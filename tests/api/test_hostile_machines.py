@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from sqlmodel import select
 
+from deadheat.api.routes import machines as routes
 from deadheat.league.causes import Cause
 from deadheat.league.jobs import Failure
 from deadheat.league.service.jobs.sweep import sweep
@@ -15,6 +16,7 @@ from deadheat.league.tables import Attempt, BotVersion, Series, WorkerHost
 from deadheat.workers.context import Linked
 from deadheat.workers.machine.client import Dismissed
 from tests.api.test_machines import NOTHING, League, league, link, unhurried
+from tests.cli.command import deadheat
 
 __all__ = ["league", "unhurried"]
 
@@ -130,3 +132,21 @@ def test_it_holds_no_series_for_ever(league: League, lent: Linked) -> None:
         renewed += 1
         assert renewed < 1000
     assert renewed == work.LONGEST_SECONDS // 60 + 1
+
+
+def test_few_of_its_bodies_are_in_memory_at_a_time(league: League, lent: Linked) -> None:
+    league.world.tick()
+    job = league.claimed(lent)
+    routes._arriving["lent"] += routes.MOST_ARRIVING
+    try:
+        assert league.results(lent, job, NOTHING).status_code == 503
+        assert league.results(league.machine(), job, NOTHING).status_code == 200, "others are not concerned"
+    finally:
+        routes._arriving["lent"] -= routes.MOST_ARRIVING
+    assert league.results(lent, job, NOTHING).json() == {"yes": True}
+    assert not routes._arriving["lent"]
+
+
+def test_a_lender_is_not_promised_what_full_trust_does_not_keep() -> None:
+    done = deadheat("machine", "add", "far", "--trust", "full", "--owner", "ada")
+    assert done.returncode == 2 and "plays everything, its owner's seasons too" in done.stderr

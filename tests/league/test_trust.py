@@ -3,11 +3,12 @@
 import pytest
 from sqlmodel import Session, select
 
-from deadheat.league.errors import WrongState
+from deadheat.league.errors import NameTaken, WrongState
 from deadheat.league.service.machines import trust
 from deadheat.league.service.machines.access import add_machine, look_up_machine, machines
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.standings import leaderboard
+from deadheat.league.service.rulings.rulings import rejudge_match
 from deadheat.league.states import Found, Trust
 from deadheat.league.tables import Notice, PlayedAgain, VoidedMatch
 from deadheat.league.words import NoticeKind
@@ -102,6 +103,8 @@ def test_a_machine_that_lied_is_out_again_if_it_lies_with_another_token(lending:
     for _ in range(2):
         lending.write(trust.condemn, LENT, Found.LIES, "It lied.")
         assert lending.read(machines)[0].revoked_at is not None
+        lending.refused(NameTaken, add_machine, LENT, Trust.LOW)  # that would end what follows from the verdict
+        sweep(lending)
         secret = lending.write(add_machine, LENT, Trust.LOW)
         assert lending.read(look_up_machine, secret, "boot").host.name == LENT
 
@@ -131,12 +134,11 @@ def test_what_cannot_be_played_again_does_not_count_and_keeps_nothing_else(
 ) -> None:
     played = lend(lending, higher_wins, most=4)
     first = min(row.match_id for row in lending.rows(select(PlayedAgain)))
-    rejudge = trust.rejudge_match
 
     def final(session: Session, organiser: Person, match_id: int, reason: str) -> int:
         if match_id == first:
             raise WrongState("final", "Its evaluation is over.")
-        return rejudge(session, organiser, match_id, reason)
+        return rejudge_match(session, organiser, match_id, reason)
 
     monkeypatch.setattr(trust, "rejudge_match", final)
     lending.write(trust.condemn, LENT, Found.LIES, "It lied.")

@@ -62,13 +62,15 @@ def add_machine(session: Session, name: str, trust: Trust, owner: str = "") -> s
     gets a new one; one of one's own, which holds the database, cannot have that name.
 
     Raises:
-        NameTaken. NotFound: nobody has the owner's name.
+        NameTaken; also: what a machine played is still being replayed. NotFound: nobody has the owner's name.
     """
     owner_id = existing_user(session, owner).id if owner else None
     known = session.get(MachineAccess, name)
     used = select(Machine.id).where(Machine.name == name)
     if known.revoked_at is None if known is not None else session.exec(used).first() is not None:
         raise NameTaken("machine", name)
+    if known is not None and known.found is not None and known.replayed_at is None:
+        raise NameTaken("machine", name, f"What {name} played is still being played again. Try again later.")
     secret = PREFIX + base64.urlsafe_b64encode(surroundings(session).entropy(SECRET_BYTES)).rstrip(b"=").decode()
     row = known or MachineAccess(name=name, sha256="", trust=trust, created_at=now(session))
     row.sha256, row.trust, row.owner_id, row.created_at = digest(secret), trust, owner_id, now(session)

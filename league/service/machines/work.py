@@ -7,9 +7,9 @@ machine holds: the series, its attempt and its worker's name. Whatever else a re
 
 A machine of low trust plays only rated series of the ladder, whose programs are the house's or lent by their authors,
 and never in a season in which its owner competes: it can read these programs and see these dice, and what decides is
-played elsewhere. What it calls a failure, or void, counts against no series and no match, and keeps the series away from
-it. But the next attempt has new dice, so a series that is not finished is a result undone: a machine that leaves out
-too many is out (`MOST_GIVEN_BACK`), and none holds many, or one for long.
+played elsewhere. What it calls a failure, or void, counts against no series or match, and keeps the series away. But
+the next attempt has new dice, so a series that is not finished is a result undone: a machine that leaves out too many
+is out (`MOST_GIVEN_BACK`), and none holds many, or one for long.
 
 What arrives is played again before anything is stored (`league.checking.arrival`), outside of any transaction. The
 names of players are not sent to machines: transcripts arrive with a number for each, and get the names here.
