@@ -40,7 +40,8 @@ from deadheat.cli.console import (
     undivided,
 )
 from deadheat.cli.local import profiling, report
-from deadheat.cli.local.bots import RECORDED, BadBot, parting, prepare, recording
+from deadheat.cli.local.bots import RECORDED, BadBot, parting, recording
+from deadheat.cli.local.builds import built
 from deadheat.cli.local.report import Clock, Score
 from deadheat.cli.local.reserve import reserved
 from deadheat.cli.local.transcripts import faults_of, keep
@@ -131,7 +132,7 @@ def play(
         make_folder(transcripts)
     with ending_in_order(), work_folder("play") as work, failing(f"write {work}"):
         backend = open_backend(sandbox, Path(work))
-        programs = [prepare(rules, name, backend, Path(work) / str(seat)) for seat, name in enumerate(bots)]
+        programs = list(built(rules, bots, backend, Path(work)))
         run = Run(rules, bots, transcripts, sandbox, as_json)
         if profile is not None:
             programs[profile - 1] = profiling.profiled(programs[profile - 1])
