@@ -40,7 +40,8 @@ from deadheat.cli.console import (
     undivided,
 )
 from deadheat.cli.local import report
-from deadheat.cli.local.bots import RECORDED, BadBot, parting, prepare, recording
+from deadheat.cli.local.bots import RECORDED, BadBot, parting, recording
+from deadheat.cli.local.builds import built
 from deadheat.cli.local.profile import Profile, Unhurried, profiled, shown
 from deadheat.cli.local.profile import keep as keep_profile
 from deadheat.cli.local.report import Clock, Score
@@ -133,7 +134,7 @@ def play(
         make_folder(transcripts)
     with ending_in_order(), work_folder("play") as work, failing(f"write {work}"):
         backend = open_backend(sandbox, Path(work))
-        programs = [prepare(rules, name, backend, Path(work) / str(seat)) for seat, name in enumerate(bots)]
+        programs = list(built(rules, bots, backend, Path(work)))
         run = Run(rules, bots, transcripts, sandbox, as_json)
         if profile is not None:
             programs[profile - 1] = profiled(programs[profile - 1])
