@@ -1,12 +1,13 @@
 """Builds several bots at the same time, on processors that nobody has reserved.
 
 A process that starts plain programs goes into their directories meanwhile (`sandbox.local`), so builds at the same time
-need a process each. They are forked, and inherit the game and the sandbox; where there is no fork, or a sandbox has
-connections that must not be shared, bots are built one after the other.
+need a process each. They are forked, and inherit the game and the sandbox. On systems other than Linux, which are not
+safe to fork on, and where a sandbox has connections that must not be shared, bots are built one after the other.
 """
 
 import multiprocessing
 import signal
+import sys
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, closing, suppress
@@ -30,7 +31,7 @@ def prepare_all(
     """
     with ExitStack() as stack:
         free = 1
-        if len(names) > 1 and isinstance(sandbox, Plain) and "fork" in multiprocessing.get_all_start_methods():
+        if len(names) > 1 and isinstance(sandbox, Plain) and sys.platform == "linux":
             registry = Processors(locks_folder())
             holds = (registry.some(1, (cpu,)) for cpu in own_processors()[: len(names)])
             free = sum(stack.enter_context(hold) is hold for hold in holds if hold is not None)
