@@ -8,6 +8,7 @@ import os
 import shlex
 import shutil
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -172,9 +173,9 @@ def undivided() -> Iterator[None]:
 @contextmanager
 def interruptible() -> Iterator[None]:
     """Let Ctrl-C end a block at any point. In some callbacks, such as those that end an import, Python ignores
-    exceptions; an exception that was ignored there is raised again a moment later.
+    exceptions; an exception that was ignored there is raised again a moment later, except on Windows.
     """
-    if current_thread() is not main_thread():
+    if current_thread() is not main_thread() or not hasattr(signal, "setitimer"):
         yield
         return
     hook = sys.unraisablehook
@@ -198,8 +199,12 @@ def command(*words: str) -> str:
     """Return a command line to copy: `deadheat` with these arguments, as the user can start it."""
     script = ROOT / "deadheat"
     path = nearby(script if script.is_file() else Path(sys.argv[0]))
-    start = "deadheat" if shutil.which("deadheat") else shlex.quote(path)
-    return " ".join([start, *map(shlex.quote, words)])
+    return typed("deadheat" if shutil.which("deadheat") else path, *words)
+
+
+def typed(*words: str) -> str:
+    """Return a command line as this system's shells read it: quotes are double in those of Windows."""
+    return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
 
 
 def renamed(now: str) -> None:

@@ -5,6 +5,7 @@ each completion would wait for that. Lists show a command's own help, read from 
 """
 
 import re
+import sys
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,6 +24,7 @@ PANELS = {
         "play": "local.play:play",
         "better": "tournament.better:better",
         "tournament": "tournament.command:tournament",
+        "tune": "tuning.command:tune",
         "replay": "local.watch:replay",
         "view": "local.watch:view",
         "explain": "author.explain:explain",
@@ -40,6 +42,7 @@ PANELS = {
         "submit": "author.submit:submit",
         "agent": "server.agent:agent",
         "bot": "author.bots:group",
+        "losses": "author.losses:losses",
         "trial": "author.bots:trial",
         "logs": "author.matches:logs",
         "enter": "author.bots:enter",
@@ -184,6 +187,8 @@ class _Lazily(TyperGroup):
             raise
         except ModuleNotFoundError as error:
             lacking = missing(error)
+            if lacking in sys.stdlib_module_names:
+                fail(f"this needs Linux ({lacking} is missing)", USAGE)
             fail(f"this needs the server's packages: pip install 'deadheat[server]' ({lacking} is missing)", USAGE)
 
 

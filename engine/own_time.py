@@ -60,6 +60,9 @@ NOISE_NS = 500_000
 """Shorter times do not count as stolen: every wake-up costs a bot some microseconds, and some of them are its own
 doing. Verdicts on answers 1 ms or more from a deadline stay right."""
 
+WALL_CLOCK = "Wall-clock time; the league measures own time"
+"""What is said wherever times are shown that no counter has corrected."""
+
 SWAPPED_NS = 100_000_000
 """A thread cannot wait and run for longer than the time that passes. Counters that exceed it by more than can lie
 between two readings belong to two threads: one that starts a program takes the first one's place, with its own

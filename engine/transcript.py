@@ -125,6 +125,11 @@ class Transcript:
         return theirs[-1] if theirs else None
 
 
+def wall_clock(about: Mapping[str, object]) -> bool:
+    """Say whether the times were the wall clock's, because nothing told which time was a bot's own."""
+    return about.get("time") == "wall clock"
+
+
 def untimed(about: Mapping[str, object]) -> frozenset[Seat]:
     """Return the seats whose own time was not measured: agents', by the label `turns`, and a person's."""
     turns, person = about.get("turns"), about.get("person")

@@ -33,7 +33,8 @@ from deadheat.engine.own_time import WATCH_NS
 from deadheat.engine.referee import run_match
 from deadheat.engine.transcript import Transcript
 from deadheat.sandbox.box import Box, Channel, Exit, Limits, Program, Sandbox, SandboxError
-from deadheat.sandbox.local import pinned
+from deadheat.sandbox.elsewhere import Threaded, WallClock
+from deadheat.sandbox.host.slots import pinned
 from deadheat.sandbox.pipes import InTurn, PipeTransport
 
 log = logging.getLogger(__name__)
@@ -150,11 +151,15 @@ class Arena(contextlib.AbstractContextManager["Arena"]):
             self.close()
             raise
 
-    def _begin(self, seating: Sequence[int], seed: bytes, attempt: int, heartbeat: Callable[[], None]) -> PipeTransport:
+    def _begin(
+        self, seating: Sequence[int], seed: bytes, attempt: int, heartbeat: Callable[[], None]
+    ) -> PipeTransport | WallClock:
         """Start the programs of a match."""
         boxes = [self._boxes[player] for player in seating]
         self._turns = InTurn(boxes, turns_seed(seed, attempt))
         channels = [box.start() for box in boxes]
+        if threaded := [channel for channel in channels if isinstance(channel, Threaded)]:
+            return WallClock(threaded, heartbeat, self._turns)
         self._referee = _Referee(channels)
         return PipeTransport(channels, heartbeat, self._turns, self._watch_ns)
 
@@ -262,7 +267,8 @@ def _watch() -> None:
                 referees.pop().look()
 
 
-os.register_at_fork(after_in_child=_thread.clear)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_thread.clear)
 
 
 @contextlib.contextmanager
@@ -294,6 +300,9 @@ def uncollected() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _realtime() -> Iterator[None]:
+    if not hasattr(os, "sched_setscheduler"):
+        yield
+        return
     before, parameter = os.sched_getscheduler(0), os.sched_getparam(0)
     try:
         # RESET_ON_FORK: no bot and no child process may inherit it.

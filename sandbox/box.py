@@ -2,6 +2,7 @@
 fresh process for each match, and returns a `Channel` (two descriptors) for each run.
 """
 
+import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,17 @@ ENVIRONMENT = {
     "PYTHONDONTWRITEBYTECODE": "1",
 }
 """The environment variables of a confined bot."""
+
+
+SYSTEM: str = sys.platform
+MEASURES = SYSTEM == "linux"
+"""Whether this system has the counters from which own time follows, and what confines programs."""
+
+ABOUT_TIME: Mapping[str, str] = {} if MEASURES else {"time": "wall clock"}
+"""What transcripts from here say about their times (`engine.transcript.wall_clock`)."""
+
+HEAD_BYTES, TAIL_BYTES = 8 * 1024, 48 * 1024
+"""What is kept of a program's stderr: its beginning and its end."""
 
 
 class SandboxError(TransportError):
@@ -160,3 +172,7 @@ class Sandbox(Protocol):
 
     def open(self, program: Program, limits: Limits) -> Box:
         """Open a box that is ready to start the program. Raises SandboxError."""
+
+
+class Plain:
+    """A sandbox whose programs are this machine's own, and run as this user."""

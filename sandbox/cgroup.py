@@ -21,7 +21,6 @@ import os
 import threading
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from os import pread
 from pathlib import Path
 from time import monotonic_ns
 
@@ -39,7 +38,7 @@ NONE = -1  # a missing descriptor: reading it fails
 TIMES = "schedstat"
 """The file with the CPU time of a process's first thread, and how long it waited for a CPU (see `leader_times`)."""
 
-TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+TICK_NS = 1_000_000_000 // (os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100)
 SLACK_BYTES = 1024 * 1024
 """How near to its limit a container's peak counts as reaching it, because charges come in batches."""
 
@@ -181,13 +180,13 @@ class Cgroup(Meter):
             frozen_by_v1 = read_now(self._freezer).strip() not in (b"THAWED", b"")
             self._slow = Counters(
                 throttled_ns=_value(throttled, b"throttled_time") or 1000 * (_value(throttled, b"throttled_usec") or 0),
-                steal_ns=steal_ns(pread(self._stat, _STAT_BYTES, 0), self.cpus),
+                steal_ns=steal_ns(os.pread(self._stat, _STAT_BYTES, 0), self.cpus),
                 frozen_ns=1000 * (_value(read_now(self._frozen_time), b"frozen_usec") or 0),
                 frozen=frozen_by_v1 or _value(read_now(self._events), b"frozen") == 1,
             )
         try:
-            cpu, pressure = pread(self._cpu, SHORT_BYTES, 0), pread(self._pressure, SHORT_BYTES, 0)
-            return (cpu, pressure, pread(self._leader, SHORT_BYTES, 0), self._slow)
+            cpu, pressure = os.pread(self._cpu, SHORT_BYTES, 0), os.pread(self._pressure, SHORT_BYTES, 0)
+            return (cpu, pressure, os.pread(self._leader, SHORT_BYTES, 0), self._slow)
         except OSError:  # some are missing
             cpu, pressure, leader = (read_now(fd, SHORT_BYTES) for fd in (self._cpu, self._pressure, self._leader))
             return (cpu, pressure, leader, self._slow)
@@ -336,7 +335,7 @@ def opened(path: str, how: int = os.O_RDONLY) -> int:
 def read_now(fd: int, size_bytes: int = _READ_BYTES) -> bytes:
     """Read a file from its beginning; nothing if it is missing."""
     try:
-        return pread(fd, size_bytes, 0)
+        return os.pread(fd, size_bytes, 0)
     except OSError:  # it is missing, or ENODEV: the container is gone, and its control groups with it
         return b""
 
@@ -382,7 +381,8 @@ def own_times() -> bytes:
 
 
 # The file is the parent's. Only in the child is this the dictionary of the thread that forked.
-os.register_at_fork(after_in_child=lambda: _this_thread.__dict__.clear())  # noqa: PLW0108
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: _this_thread.__dict__.clear())  # noqa: PLW0108
 
 
 def delay_between(before: bytes, after: bytes) -> int:

@@ -3,6 +3,8 @@
 NOT A SANDBOX. A bot runs as the current user, with that user's files, network and memory, but little of the environment
 (`KEPT`); only the clock and the protocol are the judge's. Nothing uses this backend unless it is requested by name.
 
+A bot of the local kit runs in a copy of its folder (`sandbox.copies`), as fresh in each match as under the judge.
+
 At its end a run's processes are killed: the bot's process group, the rest of its session, and all processes with the
 run's mark in their environment, which catches children with a session of their own. A program that hides its children
 on purpose keeps them: to learn of every child, this process would have to adopt all orphans (PR_SET_CHILD_SUBREAPER),
@@ -18,19 +20,35 @@ import itertools
 import os
 import resource
 import secrets
+import shutil
 import signal
 import subprocess
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from time import clock_gettime_ns
 
 from deadheat.engine.core import NS_PER_S
 from deadheat.sandbox.attribution import Counters
-from deadheat.sandbox.box import ENVIRONMENT, Box, Channel, Exit, Limits, Meter, Program, SandboxError
+from deadheat.sandbox.box import (
+    ENVIRONMENT,
+    HEAD_BYTES,
+    TAIL_BYTES,
+    Box,
+    Channel,
+    Exit,
+    Limits,
+    Meter,
+    Plain,
+    Program,
+    SandboxError,
+)
 from deadheat.sandbox.cgroup import NONE, SHORT_BYTES, TIMES, leader_times, opened, read_now
+from deadheat.sandbox.copies import Copies
+from deadheat.sandbox.host.slots import pinned
 from deadheat.sandbox.pipes import readable
 
 REAP_TIMEOUT_S = 10
@@ -64,8 +82,6 @@ MOST_NEW = 1000
 
 MOST_ROUNDS = 20
 """How often a run's processes are searched for, because a killed one may just have started another."""
-
-HEAD_BYTES, TAIL_BYTES = 8 * 1024, 48 * 1024
 
 CUT_BYTES = 4 * 1024 * 1024
 """The size at which the file is cut. A check costs a microsecond, a cut some fifty."""
@@ -114,19 +130,25 @@ class Stderr:
         os.close(self.fd)
 
 
-class LocalSandbox:
+class LocalSandbox(Plain):
     """See `sandbox.box.Sandbox`. Of the limits it knows only the processors."""
 
+    def __init__(self, copies: Path | None = None) -> None:
+        """Bots run in copies below the folder `copies`, or, without one, where they were built."""
+        self._copies = None if copies is None else Copies(copies)
+
     def open(self, program: Program, limits: Limits) -> Box:
-        return LocalBox(program, limits)
+        return LocalBox(program, limits, None if limits.building else self._copies)
 
 
 class LocalBox:
     """A program as a subprocess per run, in its own session. See `sandbox.box.Box`."""
 
-    def __init__(self, program: Program, limits: Limits) -> None:
+    def __init__(self, program: Program, limits: Limits, copies: Copies | None = None) -> None:
         self._program = program
         self._limits = limits
+        self._copies = copies
+        self._copy = copies.take(program.directory) if copies else None
         self._environment = ENVIRONMENT | {name: os.environ[name] for name in KEPT if name in os.environ}
         self._running: Run | None = None
         self._fds: list[int] = []  # our ends of the run's pipes
@@ -137,7 +159,11 @@ class LocalBox:
 
     def begin(self, stdin: int, stdout: int, stderr: int) -> "Run":
         """Start the program with these descriptors. Raises SandboxError."""
-        return Run(self._program, self._environment, stdin, stdout, stderr)
+        try:
+            folder = self._copy.fresh() if self._copy else self._program.directory
+        except (OSError, shutil.Error) as error:
+            raise SandboxError("no-start", f"cannot copy {self._program.label}: {error}") from error
+        return Run(replace(self._program, directory=folder), self._environment, stdin, stdout, stderr)
 
     def start(self) -> Channel:
         assert self._running is None
@@ -201,6 +227,9 @@ class LocalBox:
         if self._running is not None:
             self.ask_stop(0)
             self.stopped()
+        if self._copy is not None and self._copies is not None:
+            self._copies.give_back(self._copy)
+            self._copy = None
 
 
 class Run:
@@ -375,18 +404,6 @@ class ProcessMeter(Meter):
         if self._leader != NONE:
             os.close(self._leader)
             self._leader = NONE
-
-
-@contextlib.contextmanager
-def pinned(cpus: Collection[int]) -> Iterator[None]:
-    """Keep this thread, and what it starts, on those of the processors that it may use; without any, where it is."""
-    before = os.sched_getaffinity(0)
-    if wanted := before.intersection(cpus):
-        os.sched_setaffinity(0, wanted)
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
 
 
 def wait(pid: int, seconds: float) -> bool:

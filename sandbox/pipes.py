@@ -34,6 +34,8 @@ holds us for seconds is killed (`sandbox.arena`).
 *Early output* is checked for just before a prompt is written (ruling C-04); *end of file* ends the wait at once (C-05).
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 import select
@@ -150,6 +152,17 @@ class InTurn:
         self._favoured = wanted
 
 
+def by_seat(messages: Sequence[Message]) -> tuple[dict[Seat, str], dict[Seat, int]]:
+    """Return what each seat is sent in one piece, and the limits of those that must answer."""
+    texts: dict[Seat, str] = {}
+    limits: dict[Seat, int] = {}
+    for seat, line, limit_ns in messages:
+        texts[seat] = f"{texts[seat]}{line}\n" if seat in texts else line + "\n"
+        if limit_ns is not None:
+            limits[seat] = limit_ns
+    return texts, limits
+
+
 class PipeTransport:
     """See `engine.core.Transport`; `channels[seat]` are that seat's descriptors."""
 
@@ -181,12 +194,7 @@ class PipeTransport:
                 "referee-late": this host stood still while a prompt was written, or before the counters were read.
         """
         self._heartbeat()
-        texts: dict[Seat, str] = {}
-        limits: dict[Seat, int] = {}
-        for seat, line, limit_ns in messages:
-            texts[seat] = f"{texts[seat]}{line}\n" if seat in texts else line + "\n"
-            if limit_ns is not None:
-                limits[seat] = limit_ns
+        texts, limits = by_seat(messages)
         if not limits and self._turns is not None:
             self._turns.give(None)
         for seat, text in texts.items():

@@ -29,13 +29,16 @@ from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.service.views import contests as views
 from deadheat.league.service.views.careers import parts_of
 from deadheat.league.service.views.matches import matches
-from deadheat.league.states import EVALUATIONS, ContestKind
+from deadheat.league.states import EVALUATIONS, ContestKind, ContestState, SeasonState
 from deadheat.league.tables import Contest
 
 router = APIRouter()
 
 ROWS_OF_ONE = 50
 """The number of places on one page of standings, and of boards on one page of a round."""
+
+ROWS_ON_A_WALL = 10
+"""The most places, and boards, that are still read from the last row of a room."""
 
 GAMES = 20
 """The form's default: enough to see a large difference, but little work for a machine."""
@@ -70,6 +73,25 @@ def of_season(
         timing = {"coming": views.coming(session, season_id), "late_since": views.overdue(session, season_id)}
     shown, older = first_of(rows, ROWS)
     return render(shared, "contests.html", season=season, kind=kind, contests=shown, older=older, chart=chart, **timing)
+
+
+@router.get("/seasons/{season_id}/projector")
+@everyones
+def projector(shared: Shared, season_id: Id) -> str:
+    """Show, for a room, what decides at the moment: the stage or evaluation that is played, else the ranking."""
+    contest, boards = None, []
+    with shared.db.reading() as session:
+        season, board = season_info(session, season_id), shared.boards.newest(session, season_id)
+        rows = [row for row in board.standings["rows"] if row["rank"] is not None][:ROWS_ON_A_WALL]
+        newest = next(iter(views.of_season(session, season_id, EVALUATIONS, limit=1)), None)
+        playing = newest is not None and (newest.state is ContestState.RUNNING or season.state is SeasonState.FINALS)
+        if newest is not None and not season.published_at and (playing or not rows):
+            keep = shared.boards.newest_part
+            contest = views.contest(session, newest.id, limit=ROWS_ON_A_WALL, keep=keep)
+            boards, _drawn = views.pairings(session, newest.id, contest.round, limit=ROWS_ON_A_WALL)
+    shown = picture(contest.bracket, contest.seats) if contest else None
+    values = {"season": season, "contest": contest, "rows": rows, "boards": boards, "picture": shown}
+    return render(shared, "projector.html", **values)
 
 
 @router.get("/contests")

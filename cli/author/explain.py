@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +16,7 @@ from rich.text import Text
 from deadheat.cli.author.matches import local_file, match_number
 from deadheat.cli.console import USAGE, fail, last_lines, note, quoted, short
 from deadheat.cli.console import command as to_type
+from deadheat.cli.local import profile
 from deadheat.cli.local.bots import HOUSE, RECORDED
 from deadheat.cli.local.transcripts import KILLED, STDERR, beside, doubt, load, players
 from deadheat.cli.local.watch import File
@@ -24,7 +26,8 @@ from deadheat.cli.server.client import Server, Token
 from deadheat.engine.chance import attempt_seed
 from deadheat.engine.core import STDERR_KEPT_BYTES, Reply, Seat
 from deadheat.engine.figures import duration, limit, points, seat_number, visible
-from deadheat.engine.transcript import Prompt, Transcript, untimed
+from deadheat.engine.own_time import WALL_CLOCK
+from deadheat.engine.transcript import Prompt, Transcript, untimed, wall_clock
 from deadheat.engine.verdicts import (
     ending,
     evidence_words,
@@ -103,6 +106,8 @@ def _text(
         prompts = slowest(transcript, seat, SLOWEST)
         if prompts:
             yield from ("", Text("Its slowest answers, by share of the limit", "bold"), table(prompts, SLOW))
+            if wall_clock(transcript.about):
+                yield f"{WALL_CLOCK}."
         others = (p for p in transcript.prompts() if p.message.seat == seat and past_deadline(p) and p not in prompts)
         for prompt in (*prompts, *islice(others, SLOWEST)):
             if prompt.reply.stolen_ns:
@@ -110,6 +115,8 @@ def _text(
                 yield f"Exchange {prompt.exchange}: {_evidence(prompt)}{late}."
     yield from ("", Text("Its last lines (<< to the bot, >> from it)", "bold"))
     yield Padding(_lines_table(transcript, seat, exchanges), (0, 0, 0, 2))
+    if facts["profile"] is not None:
+        yield from ("", *profile.shown(profile.read(file, seat) or ()))
     if facts["killed_after_finish"]:
         yield Text.assemble(("\nAfter FINISH", "bold"), f"  {KILLED_WORDS}")
     yield ""
@@ -169,6 +176,7 @@ def _explained(file: Path, transcript: Transcript, seat: Seat, exchanges: int, r
         ],
         "killed_after_finish": fault is None and beside(file, seat, KILLED).is_file(),
         "stderr": None if (written := _stderr(file, seat)) is None else last_lines(written, STDERR_LINES),
+        "profile": None if (spent := profile.read(file, seat)) is None else [*map(asdict, spent)],
         "again": _again(file, transcript, seat),
     }
 

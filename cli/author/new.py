@@ -1,7 +1,6 @@
 """`deadheat new`: a starter bot that plays legally at once."""
 
 import re
-import shlex
 import sys
 from collections.abc import Collection
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from deadheat.cli.console import USAGE, cannot, command, fail, nearby
+from deadheat.cli.console import USAGE, cannot, command, fail, nearby, typed
 from deadheat.cli.local.play import USUAL, Backend
 from deadheat.cli.output import Output, says
 from deadheat.cli.server.client import LOCAL_SERVER, by_default, league
@@ -17,8 +16,11 @@ from deadheat.engine.games import GAMES, unknown
 from deadheat.engine.games.folder import bots_of, protocol_of
 from deadheat.sandbox.languages import LANGUAGES, MANIFEST, LanguageError, detect
 
-STARTERS = {"python": Path("random/main.py"), "c": Path("starter/main.c"), "cpp": Path("starter/main.c")}
-"""The best starters, in the game's house bots; other languages may have `hello-LANGUAGE`. The C one is valid C++."""
+STARTERS = {"python": ("_sdk/python", "random"), "c": ("_sdk/c", "starter"), "cpp": ("_sdk/c", "starter")}
+"""The folders of the best starters in a game's `bots`: one with a file that keeps the state, or else a house bot. Other
+languages may have `hello-LANGUAGE`. The C ones are valid C++."""
+
+PAGER = "more" if sys.platform == "win32" else "less"
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 """The form of a bot's name in a league."""
@@ -75,11 +77,13 @@ def new(
 def starters(game: str) -> dict[str, dict[str, Path]]:
     """Return the files of a game's starters by language and name, in the languages that this command's league has."""
     bots = bots_of(game)
-    offered = {
-        name: {LANGUAGES[name].entries[0]: bots / file} for name, file in STARTERS.items() if (bots / file).is_file()
-    }
-    for folder in sorted(bots.glob("hello-*")):
-        offered.setdefault(folder.name.removeprefix("hello-"), {file.name: file for file in sorted(folder.glob("*.*"))})
+    folders = [(name, bots / folder) for name, choice in STARTERS.items() for folder in choice]
+    folders += [(folder.name.removeprefix("hello-"), folder) for folder in sorted(bots.glob("hello-*"))]
+    offered: dict[str, dict[str, Path]] = {}
+    for name, folder in folders:
+        if name in LANGUAGES and (files := sorted(folder.glob("*.*"))):
+            entry = LANGUAGES[name].entries[0]  # the C starter's under the name that C++ wants
+            offered.setdefault(name, {entry if file.stem == Path(entry).stem else file.name: file for file in files})
     had = league().get("languages")
     return {name: files for name, files in offered.items() if had is None or name in had}
 
@@ -108,7 +112,7 @@ def _steps(game: str, folder: Path, rules: Path | None) -> tuple[tuple[str, str]
     return (
         ("play a few matches with the real referee", command(*play)),
         *([] if USUAL == Backend.LOCAL else [("the same without Docker", command(*play, "--sandbox", "local"))]),
-        *([("read the rules and the protocol", shlex.join(["less", nearby(rules)]))] if rules else []),
+        *([("read the rules and the protocol", typed(PAGER, nearby(rules)))] if rules else []),
         *([] if has_token else [sign_up]),
         ("upload it", command("submit", bot, "--game", game, "--name", name)),
         ("list the seasons", command("season", "list")),

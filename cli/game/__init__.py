@@ -1,5 +1,6 @@
 """`deadheat game`: commands for people who write a game. `engine.games.folder` says what a game's folder contains."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -12,12 +13,24 @@ from deadheat.cli.output import Output, says
 from deadheat.engine.games.folder import NAME, SETTING
 
 TEMPLATE = Path(__file__).parent / "template"
+ALTERNATE = Path(__file__).parent / "alternate" / "template"
+"""What replaces files of the template in a game by turns."""
+
+
+class Turns(StrEnum):
+    """Whom a new game asks: both at once, or one after the other, who sees what the first has done."""
+
+    TOGETHER = "together"
+    ALTERNATE = "alternate"
 
 
 @says
 def new(
     name: Annotated[str, typer.Argument(help="The game's name, in lower-case letters, digits and hyphens: my-game.")],
     folder: Annotated[Path | None, typer.Option(help="Target folder; default: the game's name, here.")] = None,
+    turns: Annotated[
+        Turns, typer.Option(help="Whom it asks: both at once, or one after the other, each with a time bank.")
+    ] = Turns.TOGETHER,
 ) -> Output:
     """Write a small game that is playable at once and passes `deadheat game check`, and list the next steps."""
     if not NAME.fullmatch(name):
@@ -30,14 +43,15 @@ def new(
     words = name.split("-")
     own = {"my-game": name, "MyGame": "".join(map(str.capitalize, words)), "My Game": " ".join(words).title()}
     try:
-        for file in sorted(TEMPLATE.rglob("*")):
-            if file.is_file() and "__pycache__" not in file.parts:
-                text = file.read_text(encoding="utf-8")
-                for word, instead in own.items():
-                    text = text.replace(word, instead)
-                copy = folder / file.relative_to(TEMPLATE)
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                copy.write_text(text, encoding="utf-8")
+        for template in [TEMPLATE, *([ALTERNATE] if turns is Turns.ALTERNATE else [])]:
+            for file in sorted(template.rglob("*")):
+                if file.is_file() and "__pycache__" not in file.parts:
+                    text = file.read_text(encoding="utf-8")
+                    for word, instead in own.items():
+                        text = text.replace(word, instead)
+                    copy = folder / file.relative_to(template)
+                    copy.parent.mkdir(parents=True, exist_ok=True)
+                    copy.write_text(text, encoding="utf-8")
     except OSError as error:
         cannot(f"write {error.filename or folder}", error, USAGE)
     steps = (

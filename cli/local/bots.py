@@ -20,14 +20,13 @@ from deadheat.engine.games.variants import variant_of
 from deadheat.engine.replay import without_clocks
 from deadheat.engine.transcript import BadTranscript, Exchange, Transcript
 from deadheat.sandbox.archive import BadArchive, extract_program
-from deadheat.sandbox.box import Program, Sandbox
+from deadheat.sandbox.box import Plain, Program, Sandbox
 from deadheat.sandbox.build import MAX_PROGRAM_BYTES, BuildFailed, build
+from deadheat.sandbox.elsewhere import PROGRAM_SUFFIXES, Elsewhere
 from deadheat.sandbox.languages import LANGUAGES, LanguageError, Recipe, detect
-from deadheat.sandbox.local import LocalSandbox
 
 RECORDED = "recorded:"
 PLAYER = Path(__file__).with_name("recorded_bot.py")
-RUN = ("/usr/bin/python3", PLAYER.name)  # the interpreter of the judge image, as in sandbox.languages
 
 
 class BadBot(Exception):
@@ -38,12 +37,13 @@ class BadBot(Exception):
         self.log = log
 
 
-def _recorded(game: Game, name: str, folder: Path) -> Program:
+def _recorded(game: Game, name: str, sandbox: Sandbox, folder: Path) -> Program:
     """Write the program for `name` into `folder`. Raises BadBot."""
     transcript, seat = recording(game, name)
     shutil.copy(PLAYER, folder / PLAYER.name)
     (folder / "script.json").write_text(json.dumps(script(transcript, seat)), "ascii")
-    return Program(folder, RUN, name)
+    python = _as_here(LANGUAGES["python"].starting_with(PLAYER.name), sandbox)
+    return Program(folder, python.run, name)
 
 
 def recording(game: Game, name: str) -> tuple[Transcript, Seat]:
@@ -112,7 +112,7 @@ def prepare(game: Game, name: str, sandbox: Sandbox, folder: Path) -> Program:
     folder.mkdir(parents=True)
     try:
         if name.startswith(RECORDED):
-            program = _recorded(game, name, folder)
+            program = _recorded(game, name, sandbox, folder)
             _let_all_read(folder)
             return program
         path = locate(game, name)
@@ -124,7 +124,7 @@ def prepare(game: Game, name: str, sandbox: Sandbox, folder: Path) -> Program:
                 raise BadBot(f"{name} is neither executable nor a source file of a known language ({known})")
             if path.stat().st_size == 0:
                 raise BadBot(f"{name} is empty")
-            shutil.copy(path, folder / "bot")
+            shutil.copy(path, folder / f"bot{suffix if (suffix := path.suffix.lower()) in PROGRAM_SUFFIXES else ''}")
             _let_all_read(folder)
             return Program(folder, ("./bot",), name)
         return _built(path, name, sandbox, folder)
@@ -155,6 +155,8 @@ def _built(path: Path, name: str, sandbox: Sandbox, folder: Path) -> Program:
     _let_all_read(sources)
     recipe = _as_here(LANGUAGES[language].starting_with(entry), sandbox)
     try:
+        if isinstance(sandbox, Elsewhere):
+            return Program(sources, sandbox.build(sources, recipe), name)
         built = build(sandbox, sources, recipe)
         program = folder / "program"
         program.mkdir()
@@ -168,7 +170,11 @@ def _built(path: Path, name: str, sandbox: Sandbox, folder: Path) -> Program:
 
 def _as_here(recipe: Recipe, sandbox: Sandbox) -> Recipe:
     """Use the author's own Python for a plain program if the system has none, as with the Python of uv or pyenv."""
-    if recipe.name != "python" or not isinstance(sandbox, LocalSandbox) or Path(recipe.tools[0]).exists():
+    if recipe.name != "python":
+        return recipe
+    if isinstance(sandbox, Elsewhere):  # whose /usr/bin/python3 and python3 may only offer to install it
+        return recipe.started_by(sys.executable)
+    if not isinstance(sandbox, Plain) or Path(recipe.tools[0]).exists():
         return recipe
     return recipe.started_by(shutil.which("python3") or sys.executable)
 

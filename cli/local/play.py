@@ -11,8 +11,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from functools import partial
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -40,6 +41,8 @@ from deadheat.cli.console import (
 )
 from deadheat.cli.local import report
 from deadheat.cli.local.bots import RECORDED, BadBot, parting, prepare, recording
+from deadheat.cli.local.profile import Profile, Unhurried, profiled, shown
+from deadheat.cli.local.profile import keep as keep_profile
 from deadheat.cli.local.report import Clock, Score
 from deadheat.cli.local.reserve import reserved
 from deadheat.cli.local.transcripts import faults_of, keep
@@ -48,12 +51,14 @@ from deadheat.engine import chance
 from deadheat.engine.core import Fault, Game, Seat, TransportError
 from deadheat.engine.figures import counted, seat_number, span
 from deadheat.engine.games import GAMES, unknown, variants
+from deadheat.engine.own_time import WALL_CLOCK
 from deadheat.engine.referee import MATCH_ATTEMPTS
 from deadheat.engine.transcript import Transcript, encode_result
 from deadheat.engine.verdicts import hint, took, why
 from deadheat.league.causes import Cause, Trait
 from deadheat.sandbox.arena import Arena, Played
-from deadheat.sandbox.box import Program, Sandbox, bot_limits
+from deadheat.sandbox.box import ABOUT_TIME, MEASURES, Program, Sandbox, bot_limits
+from deadheat.sandbox.elsewhere import Elsewhere
 
 REDRAW_SECONDS = 0.2
 STDERR_LINES = 8  # shown for a bot that failed READY
@@ -70,7 +75,8 @@ class Backend(StrEnum):
 def _usual() -> Backend:
     """Choose containers if all that they need is installed, and otherwise plain programs, as in an author's install."""
     try:
-        return Backend.DOCKER if find_spec("docker") and find_spec("pydantic_settings") else Backend.LOCAL
+        has_all = MEASURES and find_spec("docker") and find_spec("pydantic_settings")
+        return Backend.DOCKER if has_all else Backend.LOCAL
     except ModuleNotFoundError:
         return Backend.LOCAL
 
@@ -106,6 +112,10 @@ def play(
     transcripts: Annotated[
         Path | None, typer.Option(help="Folder for transcripts and stderr; default: a new temporary folder.")
     ] = None,
+    profile: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="SEAT", help="Show where a Python bot's time goes; it has no deadlines then."),
+    ] = None,
     as_json: bool = False,
 ) -> tuple[()]:
     """Play bots against each other; the first takes seat 1."""
@@ -117,12 +127,17 @@ def play(
         fail(f"--set: {error}", USAGE)
     if len(bots) not in rules.seats:
         fail(f"{game} needs {span(rules.seats)} bots, not {len(bots)}", USAGE)
+    if profile is not None and profile > len(bots):
+        fail(f"--profile takes a seat from 1 to {len(bots)}", USAGE)
     if transcripts is not None:
         make_folder(transcripts)
-    with ending_in_order(), tempfile.TemporaryDirectory(prefix="deadheat-play-") as work, failing(f"write {work}"):
+    with ending_in_order(), work_folder("play") as work, failing(f"write {work}"):
         backend = open_backend(sandbox, Path(work))
         programs = [prepare(rules, name, backend, Path(work) / str(seat)) for seat, name in enumerate(bots)]
         run = Run(rules, bots, transcripts, sandbox, as_json)
+        if profile is not None:
+            programs[profile - 1] = profiled(programs[profile - 1])
+            run.profiles[profile - 1] = Profile()
         with reserved(2) as cpus, Arena(backend, programs, bot_limits(cpus), cpus[1:]) as arena:
             arena.open()
             run.play_all(arena, programs, list(_seeds(seed, matches)))
@@ -130,6 +145,8 @@ def play(
         print_json({"summary": run.summary()})
     elif run.no_start is None and run.score.played + run.score.abandoned:
         report.show(out, game, bots, run.score, run.clock)
+        for seat, spent in run.profiles.items():
+            out.print(f"\nSeat {seat_number(seat)}", *shown(spent.rows), sep="\n")
     run.end()
     return ()
 
@@ -148,6 +165,8 @@ class Run:
     recordings: dict[Seat, tuple[Transcript, Seat]] = field(init=False)
     """The recordings that seats of recorded bots repeat."""
     clock: Clock = field(default_factory=Clock)
+    profiles: dict[Seat, Profile] = field(default_factory=dict)
+    """The profiles of profiled seats."""
     killed: Counter[Seat] = field(default_factory=Counter)
     """By seat, the number of matches in which its program had to be killed after FINISH."""
     interrupted: bool = False
@@ -192,10 +211,12 @@ class Run:
         self, arena: Arena, programs: Sequence[Program], seed: bytes, number: int, between: Callable[[], None]
     ) -> tuple[Played | None, int]:
         players = [program.label for program in programs]
-        about = {"match": number, "players": players, "sandbox": self.sandbox.value}
+        about = {"match": number, "players": players, "sandbox": self.sandbox.value, **ABOUT_TIME}
+        around = partial(Unhurried, seats=frozenset(self.profiles))
         for voids in range(MATCH_ATTEMPTS):
             try:
-                return arena.play(self.game, range(len(programs)), seed, about, between, attempt=voids + 1), voids
+                seats = range(len(programs))
+                return arena.play(self.game, seats, seed, about, between, around, attempt=voids + 1), voids
             except TransportError as error:
                 if Trait.HOPELESS in Cause(error.cause).traits:
                     raise
@@ -210,6 +231,8 @@ class Run:
             self.folder = self.folder or Path(tempfile.mkdtemp(prefix="deadheat-transcripts-"))
             path = self.folder / f"{self.game.name}-{seed.hex()}.jsonl"
             self.killed.update(keep(path, played))
+            for seat, profile in self.profiles.items():
+                profile.add(keep_profile(path, seat))
             self.clock.add(transcript)
             self._note(path, played)
             for seat, (then, its_seat) in self.recordings.items():
@@ -249,6 +272,8 @@ class Run:
         for seat, bot in enumerate(summary["bots"]):
             bot["times"] = self.clock.as_dict(seat)
             bot["killed_after_finish"] = self.killed[seat]
+            if seat in self.profiles:
+                bot["profile"] = [asdict(row) for row in self.profiles[seat].rows]
         return summary
 
     def end(self) -> None:
@@ -276,15 +301,25 @@ def _seeds(text: str, count: int) -> Iterator[bytes]:
     return islice(chance.seeds(text or secrets.token_hex(chance.SEED_BYTES)), count)
 
 
+def work_folder(command: str) -> "tempfile.TemporaryDirectory[str]":
+    """Make a folder that is removed at the end; on Windows, a process that got away may keep a part."""
+    return tempfile.TemporaryDirectory(prefix=f"deadheat-{command}-", ignore_cleanup_errors=True)
+
+
 def open_backend(backend: str, work: Path, warns: bool = True) -> Sandbox:
     """Return this process's sandbox of a backend, with its files below `work`. It `warns` if it confines nothing."""
+    if backend != Backend.LOCAL and not MEASURES:
+        fail(f"--sandbox {backend} needs Linux; --sandbox local runs plain programs here", USAGE)
     if backend == Backend.LOCAL:
-        from deadheat.sandbox.local import LocalSandbox
-
         if warns:
             warning = "The bots run as plain programs, NOT isolated from this machine."
-            note("Add --sandbox bwrap for other people's.", warning)
-        return LocalSandbox()
+            note("Add --sandbox bwrap for other people's." if MEASURES else f"{WALL_CLOCK}.", warning)
+        copies = work / f"copies-{os.getpid()}"
+        if not MEASURES:
+            return Elsewhere(copies)
+        from deadheat.sandbox.local import LocalSandbox
+
+        return LocalSandbox(copies)
     if backend == Backend.BWRAP:
         from deadheat.sandbox.bubblewrap import BubblewrapSandbox
 

@@ -19,9 +19,11 @@ from deadheat.cli.console import short
 from deadheat.cli.output import Column, table
 from deadheat.engine.core import NS_PER_MS, Fault, Result, Seat
 from deadheat.engine.figures import counted, duration, limit, seat_number, wilson
+from deadheat.engine.own_time import WALL_CLOCK
 from deadheat.engine.referee import MATCH_ATTEMPTS
 from deadheat.engine.transcript import Transcript
 from deadheat.engine.verdicts import Taken
+from deadheat.sandbox.box import MEASURES
 
 EDGES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 """The buckets' upper edges, as shares of the limit. One more bucket holds late replies."""
@@ -387,6 +389,8 @@ def _show_times(console: Console, bots: Sequence[str], clock: Clock) -> None:
     console.print()
     if any(BANK in commands for commands in clock.own.values()):
         console.print("bank: a whole match's use of its time bank")
+    if not MEASURES:
+        console.print(f"{WALL_CLOCK}.")
     if clock.taken.replies:
         console.print(clock.taken.sentence, "Response times are the bots' own.", sep="\n", soft_wrap=True)
 

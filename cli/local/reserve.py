@@ -11,7 +11,8 @@ from typing import Annotated
 import typer
 
 from deadheat.cli.console import INTERRUPTED, USAGE, cannot, fail, note
-from deadheat.sandbox.host.slots import Hold, NoRegistry, Processors, shared_folder
+from deadheat.sandbox.box import MEASURES
+from deadheat.sandbox.host.slots import Hold, NoRegistry, Processors, shared_folder, usable
 
 LOOK_SECONDS = 1.0
 """How often a process that waits for processors looks up who has them."""
@@ -26,9 +27,10 @@ def locks_folder() -> Path:
         folder = Path(os.environ.get("DEADHEAT_LOCK_DIR") or shared_folder())
         folder.mkdir(parents=True, exist_ok=True)
     except NoRegistry as error:
-        folder = Path(tempfile.gettempdir()) / f"deadheat-{os.getuid()}"
+        folder = Path(tempfile.gettempdir()) / f"deadheat-{os.getuid() if hasattr(os, 'getuid') else 'locks'}"
         folder.mkdir(mode=0o700, exist_ok=True)
-        note(f"{error}: only your own programs keep out of each other's way.", "warning:")
+        if MEASURES:
+            note(f"{error}: only your own programs keep out of each other's way.", "warning:")
     except OSError as error:
         cannot(f"use {error.filename} for locks", error, USAGE)
     return folder
@@ -36,7 +38,7 @@ def locks_folder() -> Path:
 
 def own_processors() -> tuple[int, ...]:
     """Return the processors that this process may use, the last ones first: most programs prefer the first ones."""
-    return tuple(sorted(os.sched_getaffinity(0), reverse=True))
+    return tuple(sorted(usable(), reverse=True))
 
 
 def watching(processors: Processors, tell: Callable[[tuple[str, ...]], None]) -> Callable[[], None]:
@@ -88,6 +90,8 @@ def run(
 
     Tournaments, league workers and other such commands stay off them until it ends.
     """
+    if not MEASURES:
+        fail("only Linux can keep a command on some processors", USAGE)
     if cpus > len(own_processors()):
         fail(f"this machine has {len(own_processors())} processors for you, not {cpus}", USAGE)
     hold = reserve(cpus)

@@ -25,10 +25,11 @@ from deadheat.engine import figures
 from deadheat.engine.figures import counted, seat_number
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.variants import rules_of
+from deadheat.engine.own_time import WALL_CLOCK
 from deadheat.engine.replay import Diverged
 from deadheat.engine.replay import replay as play_again
 from deadheat.engine.scenes import scenes
-from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, encode_result
+from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, encode_result, wall_clock
 from deadheat.engine.verdicts import Taken, ending, verdict, why
 from deadheat.league.verification.agreement import HOSTS_WORD, disagreements
 from deadheat.league.verification.fairness import BY_THEMSELVES, Dealt, Told, wrong_secret, wrong_seed
@@ -45,12 +46,30 @@ def replay(
         typer.Option("--round", min=0, help="Show only this round (or exchange, if the game has no rounds)."),
     ] = None,
     speed: Annotated[float, typer.Option(min=0, max=1000, help="Rounds per second; 0: everything at once.")] = 0,
+    into: Annotated[
+        str, typer.Option(metavar="COMMAND", help="Send a seat's lines to a bot under a debugger, without deadlines.")
+    ] = "",
+    seat: Annotated[int, typer.Option(min=1, help="The seat whose lines --into sends.")] = 1,
     server: Server = "",
     token: Token = "",
 ) -> None:
-    """Show a match round by round: who did what, how long it took, and how it ended."""
+    """Show a match round by round: who did what, how long it took, and how it ended.
+
+    \b
+    With --into, play it again to your bot instead, line by line, and compare its answers:
+      --into "python3 main.py"                  breakpoint() opens pdb in this terminal
+      --into "python3 -m deadheat_pdb main.py"  pdb from the first line on
+      --into "gdb -ex 'run < {lines} > {answers}' ./bot"
+    """  # noqa: D301  Click leaves the lines after this mark as they are
     looked = look(file, server, token)
     transcript = looked.transcript
+    if into:
+        from deadheat.cli.local import feeding  # needs what only some systems have
+
+        if seat > transcript.seats:
+            fail(f"{looked.name} has seats 1 to {transcript.seats}, but no seat {seat}", USAGE)
+        feeding.feed(transcript, seat - 1, into)
+        return
     reason = doubt(transcript)
     view = VIEWS.get(transcript.game) if reason is None else None
     if reason is not None:
@@ -68,6 +87,8 @@ def replay(
             shown += 1
     if not shown:
         fail(f"{looked.name} has no round {round_number}", USAGE)
+    if wall_clock(transcript.about):
+        say(f"{WALL_CLOCK}.")
     if (taken := Taken.of(transcript.prompts())).replies:
         say(f"{taken.sentence} Response times are the bots' own time; a plus adds what the host took.")
 
@@ -126,6 +147,8 @@ def _verified(looked: Looked) -> Iterator[str]:
         yield f"It is attempt {transcript.attempt}, with that attempt's dice."
     if taken.replies:
         yield taken.sentence
+    if wall_clock(transcript.about):
+        yield f"{WALL_CLOCK}."
     yield f"{_compared(looked)} A transcript does not contain stderr."
     yield HOSTS_WORD
 

@@ -11,17 +11,18 @@ import os
 import secrets
 import tempfile
 import tomllib
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from itertools import count, islice
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
-from deadheat.cli.console import note
+from deadheat.cli.console import err, last_lines, note, quoted
 from deadheat.cli.local.bots import HOUSE, MAX_FILES, RECORDED, BadBot, prepare, sources_of
 from deadheat.cli.tournament import records
 from deadheat.cli.tournament.records import Bot, Folder, Kind, Request, Stage, sha256_of
@@ -33,7 +34,7 @@ from deadheat.engine.games.folder import house_bots
 from deadheat.engine.games.variants import BadVariant, rules, variant_of
 from deadheat.league.complaints import plainly
 from deadheat.league.sprt import Terms, test
-from deadheat.sandbox.box import Sandbox
+from deadheat.sandbox.box import ABOUT_TIME, Sandbox
 from deadheat.sandbox.languages import LANGUAGES, MANIFEST, LanguageError, detect
 
 OLD_BOUNDS = (-100.0, 0.0)
@@ -195,6 +196,9 @@ def _sprt(standings: Standings, candidate: int, bounds: Bounds, against: Sequenc
 
 
 EVERY = "*"
+LOG_LINES = 8
+"""The lines shown of the output of each of several builds that failed."""
+
 MOST_BOTS = 200
 LABEL_CHARACTERS = 40
 """The most characters of a label, so that a table of six bots fits on a line and in a log."""
@@ -258,14 +262,25 @@ def label_of(name: str) -> str:
     return visible(label)[-LABEL_CHARACTERS:]
 
 
+LeaveOut = Callable[[], bool] | None
+"""Decides whether to play without the bots that cannot be built, which were just named; None: never."""
+
+
 def _build_all(
-    game: Game, names: Sequence[str], sandbox: Sandbox, folder: Path, known: Sequence[Bot], given: Sequence[str]
+    game: Game,
+    names: Sequence[str],
+    sandbox: Sandbox,
+    folder: Path,
+    known: Sequence[Bot],
+    given: Sequence[str],
+    leave_out: LeaveOut,
 ) -> Iterator[Bot]:
     """Build the bots and store their programs. Yield each as soon as it is stored. Labels differ from those of `known`.
     A bot that only `house:*` among the `given` words names, and that cannot be built here, for example for lack of a
-    compiler, is left out with a note. Raises BadBot, and SandboxError if this machine failed.
+    compiler, is left out with a note. All others are tried before the first failure ends this, unless they are left
+    out. Raises BadBot, and SandboxError if this machine failed.
     """
-    labels = {bot.label for bot in known}
+    labels, failures = {bot.label for bot in known}, dict[str, BadBot]()
     for number, name in enumerate(names, len(known)):
         label = _unlike(labels, label_of(name))
         bots, place = folder / records.BOTS, f"{number:02}"
@@ -279,12 +294,30 @@ def _build_all(
                 program.directory.rename(stored)
         except BadBot as error:
             if name in given or not name.startswith(HOUSE):
-                raise
-            note(str(error), "left out:")
+                failures[name] = error
+            else:
+                note(str(error), "left out:")
             continue
         labels.add(label)
         note(label, "built")
         yield Bot(label, name, sha256_of(stored), place, program.command)
+    if failures:
+        _name_broken(failures, len(names), leave_out)
+
+
+def _name_broken(failures: Mapping[str, BadBot], of: int, leave_out: LeaveOut) -> None:
+    """Name all bots that cannot be built. Raises BadBot, unless the others play without them."""
+    rest = of - len(failures)
+    cure = f"; --leave-out plays the other {rest}" if rest > 1 and leave_out is None else ""
+    if leave_out is None and len(failures) == 1:
+        (alone,) = failures.values()
+        raise BadBot(f"{alone}{cure}", alone.log) from alone
+    for error in failures.values():
+        if error.log:
+            err.print(quoted(last_lines(error.log.encode(), LOG_LINES)), soft_wrap=True)
+        note(str(error), "not built:", "red")
+    if leave_out is None or not leave_out():
+        raise BadBot(f"{len(failures)} of {counted(of, 'bot')} cannot be built, so nothing was played{cure}")
 
 
 def _unlike(labels: Container[str], label: str) -> str:
@@ -299,9 +332,16 @@ MOST_GAMES_A_PAIR = 20_000
 
 
 def begin(
-    wanted: Request, names: Sequence[str], gate_file: Path | None, variant: Sequence[str], path: Path, sandbox: Sandbox
+    wanted: Request,
+    names: Sequence[str],
+    gate_file: Path | None,
+    variant: Sequence[str],
+    path: Path,
+    sandbox: Sandbox,
+    leave_out: LeaveOut = None,
 ) -> tuple[Request, Folder]:
-    """Begin a tournament in a new or empty folder. `wanted` has no bots yet, and 0 for numbers that nobody chose.
+    """Begin a tournament in a new or empty folder. `wanted` has no bots yet, and 0 for numbers that nobody chose. Only
+    where all bots are equal does it `leave_out` any.
 
     Raises Unplayable, BadBot, BadFolder, OSError, SandboxError.
     """
@@ -321,10 +361,11 @@ def begin(
     with ExitStack() as until_built:
         folder = until_built.enter_context(Folder(path))
         (path / records.TRANSCRIPTS).mkdir(exist_ok=True)
-        built = tuple(_build_all(game, bots, sandbox, path, (), bots if gate else names))
+        equal = gate is None and wanted.kind is Kind.ROUND_ROBIN and not wanted.open_end
+        given = bots if gate else names
+        built = tuple(_build_all(game, bots, sandbox, path, (), given, leave_out if equal else None))
         _check(wanted, gate, len(built), seats)
-        open_end = wanted.sprt is not None or wanted.until is not None
-        games = gate.games if gate else wanted.games or (MOST_GAMES_A_PAIR if open_end else GAMES_A_PAIR)
+        games = gate.games if gate else wanted.games or (MOST_GAMES_A_PAIR if wanted.open_end else GAMES_A_PAIR)
         request = replace(
             wanted,
             rules_version=game.rules_version,
@@ -337,6 +378,7 @@ def begin(
             panel=panel,
             gate={"file": str(gate_file), **gate.model_dump(mode="json")} if gate else None,
             variant=variant_of(game),
+            time=ABOUT_TIME.get("time", ""),
         )
         records.save(path, request)
         until_built.pop_all()
@@ -344,7 +386,11 @@ def begin(
 
 
 def go_on(
-    path: Path, more: Sequence[str], games: int | None, sandbox: Callable[[str], Sandbox]
+    path: Path,
+    more: Sequence[str],
+    games: int | None,
+    sandbox: Callable[[str], Sandbox],
+    leave_out: LeaveOut = None,
 ) -> tuple[Request, Folder]:
     """Open a tournament again, with more bots or games if requested. Raises Unplayable, BadBot, BadFolder, OSError,
     SandboxError.
@@ -366,7 +412,8 @@ def go_on(
                 raise Unplayable(f"the program of {bot.label} in {path / records.BOTS / bot.folder} has changed")
         if more or games:
             names = named(game, more)
-            added = _build_all(game, names, sandbox(request.sandbox), path, request.bots, more) if names else ()
+            build = partial(_build_all, game, names, folder=path, known=request.bots, given=more, leave_out=leave_out)
+            added = build(sandbox=sandbox(request.sandbox)) if names else ()
             bots, wanted = (*request.bots, *added), max(games or 0, request.games)
             request = replace(request, bots=bots, games=wanted, stages=(*request.stages, Stage(len(bots), wanted)))
             records.save(path, request)

@@ -14,7 +14,6 @@ A copy that was rejected is not tested again: whoever tests until a test accepts
 
 import json
 import shutil
-import tempfile
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -29,7 +28,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from deadheat.cli.console import INTERRUPTED, REFUSED, USAGE, cannot, command, ending_in_order, fail, note
 from deadheat.cli.local.bots import HIDDEN, HOUSE, IGNORED, BadBot, prepare
-from deadheat.cli.local.play import SANDBOX_HELP, USUAL, Backend, Variant, failing, open_backend
+from deadheat.cli.local.play import SANDBOX_HELP, USUAL, Backend, Variant, failing, open_backend, work_folder
 from deadheat.cli.output import Column, Columns, Output, says, table
 from deadheat.cli.rate import bounds
 from deadheat.cli.tournament import records
@@ -116,7 +115,7 @@ def better(
     game = game or (tests[-1].game if tests else beside[0] if len(beside) == 1 else "")
     if game not in GAMES:
         fail(unknown(game) if game else f"choose the game with --game: {', '.join(GAMES)}", USAGE)
-    with tempfile.TemporaryDirectory(prefix="deadheat-better-") as work, ending_in_order(), sentences():
+    with work_folder("better") as work, ending_in_order(), sentences():
         loop = _Loop(folder, folder / HIDDEN, sandbox, games, as_json, Path(work))
         with failing(f"use {folder}"):
             numbers = set_ or (tests[-1].set if tests else [])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
+import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
@@ -38,6 +38,7 @@ from deadheat.cli.local.play import (
     Variant,
     failing,
     open_backend,
+    work_folder,
 )
 from deadheat.cli.local.reserve import locks_folder, own_processors
 from deadheat.cli.output import print_json, says
@@ -46,7 +47,7 @@ from deadheat.cli.tournament import beginning
 from deadheat.cli.tournament.beginning import Unplayable, Verdict, begin, gate_of, go_on
 from deadheat.cli.tournament.records import BadFolder, Folder, GameRecord, Kind, Request
 from deadheat.cli.tournament.runner import CannotPlay, Interrupted, Runner
-from deadheat.cli.tournament.schedule import plan
+from deadheat.cli.tournament.schedule import missing, plan
 from deadheat.cli.tournament.standings import (
     Screen,
     Standings,
@@ -77,6 +78,10 @@ class _Keep(StrEnum):
     NONE = "none"
 
 
+Test = Annotated[str, typer.Option(metavar="ELO0,ELO1", help="Stop when a sequential test of the first bot decides.")]
+Until = Annotated[
+    float | None, typer.Option(min=0.1, metavar="ELO", help="Stop when the first bot's rating is known to ± ELO.")
+]
 Seats = Annotated[
     int | None, typer.Option(min=2, help="Bots at a table; default: as many as the game and the field allow.")
 ]
@@ -89,6 +94,10 @@ Resumed = Annotated[
 GateFile = Annotated[
     Path | None,
     typer.Option(metavar="FILE.toml", help="Play against a panel; exit 1 unless all its conditions (see above) hold."),
+]
+Broken = Annotated[
+    bool,
+    typer.Option("--leave-out", help="Leave out bots that cannot be built; default: ask at a terminal, else end."),
 ]
 
 
@@ -105,12 +114,8 @@ def tournament(
     games: Annotated[
         int | None, typer.Option(min=1, max=1_000_000, help="Games per pair; default: 20, or until it is decided.")
     ] = None,
-    sprt: Annotated[
-        str, typer.Option(metavar="ELO0,ELO1", help="Stop when a sequential test of the first bot decides.")
-    ] = "",
-    until: Annotated[
-        float | None, typer.Option(min=0.1, metavar="ELO", help="Stop when the first bot's rating is known to ± ELO.")
-    ] = None,
+    sprt: Test = "",
+    until: Until = None,
     seed: Annotated[str, typer.Option(help="The same text gives the same dice; default: random.")] = "",
     seats: Seats = None,
     set_: Variant = None,
@@ -120,6 +125,7 @@ def tournament(
     folder: Annotated[Path | None, typer.Option(help="Folder for results; default: a new one here.")] = None,
     resume: Resumed = None,
     gate: GateFile = None,
+    leave_out: Broken = False,
     as_json: bool = False,
 ) -> tuple[()]:
     """Play many games between bots on this machine, several at a time, and rate them.
@@ -137,22 +143,31 @@ def tournament(
     workers = number_in(concurrency)
     if concurrency != AUTO and (workers is None or not 1 <= workers <= MOST_AT_ONCE):
         fail(f"--concurrency is a number from 1 to {MOST_AT_ONCE}, or {AUTO}", USAGE)
-    with ending_in_order(), tempfile.TemporaryDirectory(prefix="deadheat-tournament-") as work:
-        open_sandbox = partial(open_backend, work=Path(work))
+    with ending_in_order(), work_folder("tournament") as work:
+        open_sandbox, left_out = partial(open_backend, work=Path(work)), _left_out(leave_out, as_json)
         with sentences(), failing("use the folder"):
             if resume is not None:
                 more = bots or [] if game in GAMES else [word for word in (game, *(bots or ())) if word]
-                request, open_folder = go_on(resume, more, games, open_sandbox)
+                request, open_folder = go_on(resume, more, games, open_sandbox, left_out)
             else:
                 path = folder or Path(f"tournament-{datetime.now():%Y%m%d-%H%M%S}")  # noqa: DTZ005  a name for people
                 about = partial(Request, game=game, kind=format_, sprt=bounds(sprt), until=until, seed=seed)
                 wanted = about(seats=seats or 0, games=games or 0, keep=keep.value, sandbox=sandbox.value)
-                request, open_folder = begin(wanted, bots or [], gate, set_ or (), path, open_sandbox(sandbox.value))
+                opened = open_sandbox(sandbox.value)
+                request, open_folder = begin(wanted, bots or [], gate, set_ or (), path, opened, left_out)
             with open_folder:
                 run = Run(request, open_folder, as_json)
                 run.play(workers, partial(open_sandbox, warns=False))
         run.end()
     return ()
+
+
+def _left_out(wanted: bool, as_json: bool) -> beginning.LeaveOut:
+    """Return how to decide about bots that cannot be built: as the option says, or by asking at a terminal."""
+    if wanted:
+        return lambda: True
+    asks = sys.stdin.isatty() and err.is_terminal and not as_json
+    return (lambda: typer.confirm("Play without them?", err=True)) if asks else None
 
 
 @dataclass
@@ -177,9 +192,8 @@ class Run:
         played = self.standings.games.keys()
         deals = plan(request)
         self.planned = sum(len(deal.games) for deal in deals)
-        left = ((deal, tuple(game for game in deal.games if game.number not in played)) for deal in deals)
-        missing = [replace(deal, games=games) for deal, games in left if games]
-        if not missing or self._decided():
+        left = missing(request, deals, played)
+        if not left or self._decided():
             return
         cpus = own_processors()
         job = Job(
@@ -206,7 +220,7 @@ class Run:
 
             runner.look = look
             try:
-                runner.play(missing, request.block)
+                runner.play(left, request.block)
             except Interrupted:
                 self.interrupted = True
             except CannotPlay as error:

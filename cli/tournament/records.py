@@ -10,7 +10,6 @@
 The folder belongs to one process at a time, by a lock on ``games.jsonl``.
 """
 
-import fcntl
 import hashlib
 import json
 import os
@@ -34,6 +33,7 @@ from deadheat.engine.games.variants import BadVariant, varied
 from deadheat.engine.transcript import Transcript, encode_result
 from deadheat.league.complaints import plainly
 from deadheat.sandbox.box import Program
+from deadheat.sandbox.host.slots import lock
 
 FORMAT = 1
 MOST_GAMES = 1_000_000
@@ -79,7 +79,7 @@ class Stage:
 class Request:
     """The request as stored in ``tournament.json``, from which the plan of games follows (`schedule.plan`). `seed` is
     any text; `block` is how many deals of one table are played in a row (more than one in older folders only); `panel`
-    is the number of a gate's opponents, which are the last bots.
+    is the number of a gate's opponents, which are the last bots. `time` is "wall clock" where no own time is measured.
     """
 
     deadheat: str = __version__
@@ -100,6 +100,7 @@ class Request:
     panel: int = 0
     gate: Mapping[str, Any] | None = None
     variant: Mapping[str, int] = field(default_factory=dict)
+    time: str = ""
 
     @property
     def rules(self) -> Rules:
@@ -261,12 +262,11 @@ class Folder:
     def __init__(self, path: Path) -> None:
         """Open or create the log, and repair its end. Raises OSError, and BadFolder if another process has it."""
         self.path = path
-        self._fd = os.open(path / GAMES, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+        self._fd = os.open(path / GAMES, flags, 0o644)
+        if not lock(self._fd):
             os.close(self._fd)
-            raise BadFolder(f"another tournament is being played in {path}") from None
+            raise BadFolder(f"another tournament is being played in {path}")
         data = (path / GAMES).read_bytes()
         whole = data[: data.rfind(b"\n") + 1]  # the last line may be cut short
         self.games = _games(path / GAMES, whole.splitlines())

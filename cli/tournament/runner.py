@@ -1,8 +1,8 @@
 """Plays a plan with several processes at once, each with its own processors (`cli.tournament.worker`).
 
 This process plays nothing: it hands out deals, appends results to the log as they arrive, and asks after each whether
-to stop. It has no threads, so it can fork, and it sleeps between messages. Each worker gets its next deal before it has
-finished the present one.
+to stop. It has no threads, so it can fork (only Linux can safely; elsewhere workers import everything anew), and it
+sleeps between messages. Each worker gets its next deal before it has finished the present one.
 
 However a tournament ends (complete, by Ctrl-C, by a failure), finished games are in the log and unfinished ones are
 not; these are played another time, with the same dice.
@@ -18,13 +18,15 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from multiprocessing.connection import Connection
-from multiprocessing.context import ForkProcess
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from multiprocessing.synchronize import Event
 
 from deadheat.cli.console import handling
 from deadheat.cli.tournament.records import GameRecord
 from deadheat.cli.tournament.schedule import Deal
 from deadheat.cli.tournament.worker import Ended, Job, Voided, Waits, Word, work
+from deadheat.sandbox.box import MEASURES
 
 AT_HAND, MOST_AT_HAND, AT_HAND_SECONDS = 2, 64, 0.3
 """The fewest and the most deals that a worker has at a time, with the one that it plays. In between, a worker with
@@ -47,7 +49,7 @@ class CannotPlay(Exception):
 
 @dataclass(slots=True)
 class _Worker:
-    process: ForkProcess
+    process: BaseProcess
     pipe: Connection
     deals: deque[Deal] = field(default_factory=deque)
     waits: tuple[str, ...] = ()
@@ -72,6 +74,7 @@ class Runner:
     told: Callable[[Voided], None] = lambda _: None
     look: Callable[[], None] = lambda: None
     _at_work: list[_Worker] = field(default_factory=list)
+    _stopping: Event | None = None
 
     @property
     def waits(self) -> tuple[str, ...]:
@@ -107,17 +110,26 @@ class Runner:
                 self._at_work.clear()
 
     def _serve(self, blocks: deque[list[Deal]], stopped: set[int]) -> None:
-        poller = select.poll()  # one poller for all: multiprocessing's own `wait` creates one for every message
-        by_fd = {worker.pipe.fileno(): worker for worker in self._at_work}
-        for fd, worker in by_fd.items():
-            poller.register(fd, select.POLLIN)
+        ready = self._listening()
+        for worker in self._at_work:
             self._hand_out(worker, blocks)
         while any(worker.deals for worker in self._at_work) and not stopped:
-            for fd, _ in poller.poll(LOOK_MS):
-                if self._hear(by_fd[fd]):
+            for worker in ready():
+                if self._hear(worker):
                     return
-                self._hand_out(by_fd[fd], blocks)
+                self._hand_out(worker, blocks)
             self.look()
+
+    def _listening(self) -> Callable[[], list[_Worker]]:
+        """Return what waits for messages, and returns the workers that sent any."""
+        if not hasattr(select, "poll"):
+            by_pipe = {worker.pipe: worker for worker in self._at_work}
+            return lambda: [by_pipe[pipe] for pipe in wait([*by_pipe], LOOK_MS / 1000) if isinstance(pipe, Connection)]
+        poller = select.poll()  # one poller for all: multiprocessing's own `wait` creates one for every message
+        by_fd = {worker.pipe.fileno(): worker for worker in self._at_work}
+        for fd in by_fd:
+            poller.register(fd, select.POLLIN)
+        return lambda: [by_fd[fd] for fd, _ in poller.poll(LOOK_MS)]
 
     def _hand_out(self, worker: _Worker, blocks: deque[list[Deal]]) -> None:
         deals: list[Deal] = []
@@ -152,20 +164,33 @@ class Runner:
         return stop
 
     def _start(self) -> None:
-        fork = multiprocessing.get_context("fork")
-        ours, theirs = fork.Pipe()
+        ours, theirs = multiprocessing.Pipe()
         others = [ours, *(worker.pipe for worker in self._at_work)]
         sys.stdout.flush()
         sys.stderr.flush()
-        process = fork.Process(target=work, args=(self.job, theirs, others), daemon=True)
+        process: BaseProcess
+        if MEASURES:
+            process = multiprocessing.get_context("fork").Process(
+                target=work, args=(self.job, theirs, others), daemon=True
+            )
+        else:
+            spawn = multiprocessing.get_context("spawn")
+            self._stopping = self._stopping or spawn.Event()
+            asked = (self.job, theirs, (), self._stopping.is_set)
+            process = spawn.Process(target=work, args=asked, daemon=True)
         process.start()
         theirs.close()
         self._at_work.append(_Worker(process, ours))
 
     def _stop(self) -> None:
         """End all workers; messages sent before that stay in the pipes."""
+        if self._stopping is not None:  # Windows would end a worker at once, and leave its bots
+            self._stopping.set()
         for worker in self._at_work:
-            if worker.process.is_alive():
+            if self._stopping is not None:
+                with contextlib.suppress(OSError):
+                    worker.pipe.send([])
+            elif worker.process.is_alive():
                 worker.process.terminate()
         deadline = time.monotonic() + END_SECONDS
         for worker in self._at_work:

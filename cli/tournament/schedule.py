@@ -10,8 +10,8 @@ games are wanted. A stage only appends to those before it, so no played game cha
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 from deadheat.cli.tournament.records import Kind, Request
@@ -62,6 +62,25 @@ def plan(design: Request) -> list[Deal]:
             number += len(games)
             deals.append(Deal(group, dice, games))
     return deals
+
+
+def missing(design: Request, deals: Sequence[Deal], played: Container[int]) -> list[Deal]:
+    """Return the deals of a plan with games that were not played, those of the pairs with the fewest games first: an
+    added bot catches up before the others continue.
+    """
+    met: Counter[PairKey] = Counter()
+    left: list[Deal] = []
+    for deal in deals:
+        games = tuple(game for game in deal.games if game.number not in played)
+        met.update(dict.fromkeys(combinations(deal.table, 2), len(deal.games) - len(games)))
+        if games:
+            left.append(replace(deal, games=games))
+    rounds: list[tuple[int, Deal]] = []
+    for deal in left:
+        rounds.append((min(met[pair] for pair in combinations(deal.table, 2)), deal))
+        met.update(dict.fromkeys(combinations(deal.table, 2), len(deal.games)))
+    width = design.block * design.seats  # deals of one table that older folders play in a row
+    return [deal for _, deal in sorted(rounds, key=lambda each: each[0] // width)]
 
 
 def _tables(design: Request, bots: int, wanted: int, met: Counter[PairKey]) -> Iterator[tuple[int, ...]]:

@@ -19,6 +19,7 @@ from deadheat.cli.output import Column, Columns, places, table
 from deadheat.cli.tournament.records import GameRecord, Request
 from deadheat.engine.core import NS_PER_MS
 from deadheat.engine.figures import counted, duration
+from deadheat.engine.own_time import WALL_CLOCK
 
 if TYPE_CHECKING:
     from deadheat.league.ratings import Rating, RatingTable
@@ -307,6 +308,8 @@ def closing_lines(standings: Standings, choice: list[Rating]) -> Iterator[Render
     if standings.void_attempts:
         yield f"{counted(standings.void_attempts, 'attempt was', 'attempts were')} void because of this machine."
     host_ms = sum(sum(seen.host_ms) for seen in standings.seen)
+    if standings.about.time:
+        yield f"{WALL_CLOCK}."
     if host_ms:
         yield f"The host took {duration(round(host_ms * NS_PER_MS))} from the bots; limits apply to their own time."
     excess = _flattery(choice)

@@ -19,6 +19,7 @@ from deadheat.cli.tournament.records import Answers, GameRecord
 from deadheat.cli.tournament.standings import Standings
 from deadheat.engine.core import NS_PER_MS
 from deadheat.engine.figures import counted, duration, limit
+from deadheat.engine.own_time import WALL_CLOCK
 
 READY = "READY"
 """The command for a program's start. It has its own limit, which the page's slider does not change."""
@@ -70,7 +71,8 @@ def response_times(answered: Sequence[Row], played: Standings) -> Iterator[str]:
         row.command: max(other.limit_ms for other in answered if other.command == row.command) for row in answered
     }
     known = ", ".join(f"{shown(command)} {limit(round(ms * NS_PER_MS))}" for command, ms in limits.items())
-    yield f"<p>Own time, without what the host took. Limits: {known}.</p>\n"
+    kind = WALL_CLOCK if played.about.time else "Own time, without what the host took"
+    yield f"<p>{kind}. Limits: {known}.</p>\n"
     yield page.part("report-whatif.html")
     numbers = {id(row): number for number, row in enumerate(answered)}
     columns: Columns[Row] = (
@@ -170,7 +172,9 @@ def _largest(times: Mapping[str, Answers], commands: set[str]) -> float:
 def host(played: Standings) -> Iterator[str]:
     taken = {label: seen.host_ms for label, seen in zip(played.labels, played.seen, strict=True)}
     total = sum(map(sum, taken.values()))
-    words = "Nothing." if not total else f"{_seconds(total)} in all. It was given back: limits apply to own time."
+    words = "Nobody measured it." if played.about.time else "Nothing."
+    if total:
+        words = f"{_seconds(total)} in all. It was given back: limits apply to own time."
     yield f"<p>{words} {counted(played.void_attempts, 'void attempt', 'void attempts')}.</p>\n"
     if not total:
         return

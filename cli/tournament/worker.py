@@ -28,8 +28,8 @@ from deadheat.engine.referee import MATCH_ATTEMPTS
 from deadheat.engine.transcript import Transcript
 from deadheat.league.causes import Cause, Trait
 from deadheat.sandbox.arena import Arena
-from deadheat.sandbox.box import Program, Sandbox, bot_limits
-from deadheat.sandbox.host.slots import Hold, Processors
+from deadheat.sandbox.box import ABOUT_TIME, Program, Sandbox, bot_limits
+from deadheat.sandbox.host.slots import Hold, Processors, stay_on
 
 TURN_SECONDS = 2.0
 """The shortest time for which processors are kept while others wait."""
@@ -98,7 +98,9 @@ class Stops:
     releases.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, asked: Callable[[], bool] = lambda: False) -> None:
+        """`asked` is looked at on entering a block, where no signal comes."""
+        self._asked_elsewhere = asked
         self._asked = self._allowed = False
         signal.signal(signal.SIGTERM, self._see)
 
@@ -110,7 +112,7 @@ class Stops:
 
     def __enter__(self) -> None:
         self._allowed = True
-        if self._asked:
+        if self._asked or self._asked_elsewhere():
             self._allowed = False
             raise Stop
 
@@ -130,13 +132,15 @@ class _Stoppable:
             return self.transport.exchange(messages)
 
 
-def work(job: Job, to_us: Connection, others: Sequence[Connection]) -> None:
-    """Play the lists of deals that arrive on the connection. Only the parent should keep the connections `others`."""
+def work(job: Job, to_us: Connection, others: Sequence[Connection], asked: Callable[[], bool] = lambda: False) -> None:
+    """Play the lists of deals that arrive on the connection. Only the parent should keep the connections `others`. It
+    ends by SIGTERM, or when it is `asked`.
+    """
     for other in others:
         other.close()
     gc.freeze()  # the parent's objects are neither garbage nor worth copying
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
-    stops = Stops()
+    stops = Stops(asked)
     try:
         with _Worker(job, to_us, stops) as worker:
             while True:
@@ -225,7 +229,7 @@ class _Worker:
             self._hold = self._processors.take(1, self.job.cpus, waiting)
         self.say(Waits(()))
         self._held_at = time.monotonic()
-        os.sched_setaffinity(0, self._hold.cpus)
+        stay_on(self._hold.cpus)
 
     def _open(self, table: tuple[int, ...]) -> None:
         assert self._hold is not None
@@ -248,7 +252,7 @@ class _Worker:
     def _play_game(self, arena: Arena, deal: Deal, seated: Seated, last: bool) -> None:
         seating = [self._table.index(bot) for bot in seated.players]
         players = [self.job.programs[bot].label for bot in seated.players]
-        about = {"match": seated.number, "players": players, "sandbox": self.job.backend}
+        about = {"match": seated.number, "players": players, "sandbox": self.job.backend, **ABOUT_TIME}
         stoppable = partial(_Stoppable, stops=self.stops)
         for attempt in range(1, MATCH_ATTEMPTS + 1):
             began = time.monotonic()

@@ -17,8 +17,9 @@ and other files:
 | file | is | without it |
 |---|---|---|
 | ``bots/NAME/`` | a house bot, as its author would upload it | there is none of that name |
-| ``bots/random/main.py`` | the opponent in uploads' trial matches, and the Python starter | no upload becomes ready |
-| ``bots/starter/main.c`` | the C starter, which is C++ as well | `deadheat new` has none |
+| ``bots/random/main.py`` | the opponent in uploads' trial matches | no upload becomes ready |
+| ``bots/_sdk/python/`` | the starter: `main.py`, with a file that keeps the state | ``bots/random/main.py`` is it |
+| ``bots/_sdk/c/`` | the same in C, which is C++ as well | ``bots/starter/main.c`` is it |
 | ``action.schema.json`` | JSON schema of an answer, for games that speak JSON | agents send lines |
 | ``protocol.md`` | the page for bot authors; ``protocol.ko.md``: the same in Korean | the site shows no rules |
 | ``locale/ko/LC_MESSAGES/messages.po`` | the game's texts in Korean, a gettext catalogue | they are English |

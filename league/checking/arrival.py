@@ -2,19 +2,21 @@
 
 Theory of operation
 -------------------
-Of each transcript, only the *replies* are taken from the machine. The server plays the match again by its own rules,
-from the seed, attempt, seats and names in its own plan, and demands that this gives the very bytes that arrived. So
-dice, order, lines, legality, events, ranks, points, banks and faults of the rules cannot be forged, and no transcript
-of another match, series, seat, version or attempt can be passed off as this one. What is stored is derived from that
-playing: a machine states no result.
+Of each transcript, only the *replies* are taken from the machine. The server plays the match again by its
+own rules, from the seed, attempt, seats and names in its own plan, and demands that this gives the very
+bytes that arrived. So dice, order, lines, legality, events, ranks, points, banks and faults of the rules
+cannot be forged, and no transcript of another match, series, seat, version or attempt can be passed off as
+this one. What is stored is derived from that playing: a machine states no result.
 
-Times and faults of the pipe are the machine's word. But a referee of this release leaves more beside them than
-`engine.replay` demands of all that was ever written: a time-out comes with counters that convict, no other reply has
-counters unless time was taken, none was noticed later than it came. Programs are asked one after the other, so all
-replies of a series together lasted no longer than it was out, by the server's clock alone.
+Times and faults of the pipe are the machine's word. But a referee of this release leaves more beside them
+than `engine.replay` demands of all that was ever written: a time-out comes with counters that convict, no
+other reply has counters unless time was taken, none was noticed later than it came. Programs are asked one
+after the other, so all replies of a series together lasted no longer than it was out, by the server's clock
+alone.
 
-Nor can a machine leave out a match that it does not like: those that arrive are the first of their series in its order,
-then at most one void attempt, without measurements, so that a machine can have no match held by naming a seat.
+Nor can a machine leave out a match that it does not like: those that arrive are the first of their series in
+its order, then at most one void attempt, without measurements, so that a machine can have no match held by
+naming a seat.
 
 What remains (docs/why/security-model.md) is for `league.checking.duplicates` and `league.checking.trust`.
 """

@@ -17,15 +17,14 @@ own, too, which exclude only its processes from each other.
 
 import contextlib
 import errno
-import fcntl
 import os
-import pwd
 import re
 import stat
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from deadheat.sandbox.box import BOT_MEMORY_BYTES
 
@@ -34,7 +33,9 @@ PARENTS = (Path("/run/lock"), Path("/tmp"))
 
 NAME = "deadheat"
 RETRY_SECONDS = 0.05
-OPEN = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+OPEN = os.O_RDONLY
+for _flag in ("O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK", "O_NOINHERIT"):  # Windows has the last alone
+    OPEN |= getattr(os, _flag, 0)
 QUEUE = "queue"
 
 MOST_CHARACTERS = 80
@@ -45,13 +46,67 @@ _OPTION = re.compile(r"-[BEIPsSu]+")
 """The options that may precede a script: pipx, for one, starts programs with python -E."""
 
 
+def usable() -> set[int]:
+    """Return the numbers of the processors that this process may use; where nothing tells, of all that there are."""
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
+
+
+@contextlib.contextmanager
+def pinned(cpus: Collection[int]) -> Iterator[None]:
+    """Keep this thread, and what it starts, on those of the processors that it may use; without any, where it is.
+    Linux alone can do so.
+    """
+    if not hasattr(os, "sched_getaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    if wanted := before.intersection(cpus):
+        os.sched_setaffinity(0, wanted)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def stay_on(cpus: Collection[int]) -> None:
+    """Keep this process on these processors, where the system can."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, cpus)
+
+
+def lock(fd: int) -> bool:
+    """Lock a file until it is closed, or return False if another process has it."""
+    try:
+        import fcntl
+    except ModuleNotFoundError:
+        return _lock_on_windows(fd)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _lock_on_windows(fd: int) -> bool:
+    """Lock one byte far behind the end of the file: Windows lets nobody else read what is locked."""
+    import msvcrt
+
+    windows: Any = msvcrt
+    os.lseek(fd, 2**30, os.SEEK_SET)
+    try:
+        windows.locking(fd, windows.LK_NBLCK, 1)
+    except OSError:
+        return False
+    return True
+
+
 class NoRegistry(Exception):
     """No folder for locks can be created or used on this machine."""
 
 
 def shared_folder(parents: Sequence[Path] = PARENTS) -> Path:
     """Return this machine's folder of locks, and create it if needed. Raises NoRegistry."""
-    for parent in parents:
+    for parent in parents if hasattr(os, "geteuid") else ():
         folder = parent / NAME
         with contextlib.suppress(OSError):
             with contextlib.suppress(FileExistsError):
@@ -163,9 +218,7 @@ class Processors:
             with contextlib.ExitStack() as opened:
                 fd = _opened(path)
                 opened.callback(os.close, fd)
-                try:
-                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
+                if not lock(fd):
                     return False
                 if self._inode(path) == os.fstat(fd).st_ino:
                     hold.fds.append(fd)
@@ -185,7 +238,7 @@ def _opened(path: Path) -> int:
     for create in (0, os.O_CREAT | os.O_EXCL) * 100:  # another process may remove it, or create it, in between
         with contextlib.suppress(FileNotFoundError, FileExistsError):
             fd = os.open(path, OPEN | create, 0o644)
-            if create:
+            if create and hasattr(os, "fchmod"):
                 os.fchmod(fd, 0o644)  # whatever the umask is: other users open it too
             if stat.S_ISREG(os.fstat(fd).st_mode):
                 return fd
@@ -202,6 +255,8 @@ def _known(pid: int) -> tuple[str, str] | None:
         uid = Path(f"/proc/{pid}").stat().st_uid
     except OSError:
         return None
+    import pwd  # Unix has it, and only Linux comes so far
+
     user = f"user {uid}"
     with contextlib.suppress(KeyError):
         user = pwd.getpwuid(uid).pw_name
@@ -231,7 +286,7 @@ less. Whoever reserved them for longer loses half of them, but no league stands 
 TABLE = 2
 """The number of bots for whose memory a slot has room. Where tables are larger, operators name fewer slots."""
 
-MEMORY_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+MEMORY_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
 ROOM_BYTES = 2 * 2**30
 """The memory that must be free for a build beside matches: the most that it may take, and as much for the bots."""
 
@@ -281,7 +336,7 @@ class Slots:
         """`directory` is the registry's directory. `bots_beside` may run at a time without a slot."""
         directory.mkdir(parents=True, exist_ok=True)
         self._processors = Processors(directory)
-        cpus = sorted(os.sched_getaffinity(0))
+        cpus = sorted(usable())
         self.slots = plan(spec, cpus, bots_beside)
         self.bots = TABLE * len(self.slots) + bots_beside
         self.spare = tuple(cpu for cpu in cpus if all(cpu not in slot for slot in self.slots))

@@ -208,6 +208,20 @@ def test_stages_and_their_bracket_are_told_while_they_play_and_afterwards(site: 
     assert "data-live" in page
     shown = site.client.get(f"/seasons/{staged}").text
     assert f'href="/contests/{first["evaluation_id"]}"' in shown and "4 advance" in shown
+    assert "Semifinals" in site.client.get(f"/seasons/{staged}/projector").text
+
+
+def test_a_projector_shows_what_is_played_and_then_who_has_won(site: Site, staged: int) -> None:
+    world: World = site.world
+    world.tick()
+    playing = site.client.get(f"/seasons/{staged}/projector").text
+    assert "The first 4 advance." in playing and "live.js" in playing and playing.count("<table") == 2
+    world.play_all(lower_wins)
+    world.set_state(staged, SeasonState.CLOSED, force=True)
+    world.settle_rankings()
+    korean = {"Accept-Language": "ko"}  # not the page that is kept in memory
+    over = site.client.get(f"/seasons/{staged}/projector", headers=korean).text
+    assert "최종 순위" in over and "live.js" not in over and over.count("<table") == 1
 
 
 def test_a_knock_out_of_tables_shows_its_rounds_from_the_first_table_to_the_last(site: Site) -> None:

@@ -200,7 +200,7 @@ def test_the_versions_page_follows_it_to_its_place(site: Site) -> None:
     assert world.worked(finish_build, job, BuildOutcome("f" * 64, "", "log"))
     assert step().startswith("in <a")
     made_now = world.tick()
-    assert step() == "first match"
+    assert step() == "first match" and "of its matches" in ada.answer.text, "it says what the match waits for"
     played = [world.claimed(series) for series in made_now or world.tick()]
     assert all(map(world.finish, played))
     assert step() == "place" and "/matches/" in ada.answer.text

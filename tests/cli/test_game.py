@@ -66,6 +66,22 @@ def test_what_new_writes_passes_the_check_without_advice(written: Path) -> None:
     ]
 
 
+def test_a_new_game_by_turns_passes_too_and_its_answers_share_a_bank(tmp_path: Path) -> None:
+    folder = tmp_path / "in_turn"
+    succeeded(deadheat("game", "new", "in-turn", "--turns", "alternate", "--folder", str(folder)))
+    code, found = parts(folder)
+    assert (code, [said for each in found.values() for said in each["complaints"]]) == (0, [])
+    play = ["play", "in-turn", "house:random", "house:matching", "--sandbox", "local", "--matches", "1"]
+    kept = ["--set", "bank_ms=5000", "--transcripts", str(tmp_path / "kept")]
+    succeeded(deadheat(*play, *kept, DEADHEAT_GAMES=str(folder)))
+    (transcript,) = (tmp_path / "kept").glob("*.jsonl")
+    asked = [re.findall(r"\[([01]),\"PLAY \d (\d+) \d+\",\d+\]", line) for line in transcript.read_text().splitlines()]
+    turns = [one for one in asked if one]
+    assert {len(one) for one in turns} == {1}, "one at a time"
+    assert [one[0][0] for one in turns[:6]] == ["0", "1", "1", "0", "0", "1"]
+    assert turns[0][0][1] == "5000" and all(int(one[0][1]) < 5000 for one in turns[2:])
+
+
 def test_what_new_writes_plays_at_once(written: Path) -> None:
     bots = ["house:random", "house:matching"]
     done = deadheat("play", "odd-one", *bots, "--sandbox", "local", "--matches", "2", DEADHEAT_GAMES=str(written))

@@ -140,14 +140,14 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     for language in ("python", "c", "cpp", "pypy"):
         done = invoke("new", GAME, "--language", language, "--folder", str(tmp_path))
         assert done.returncode == 2 and "nothing was written" in done.stderr
-    assert {path.name for path in tmp_path.iterdir()} == {"main.py", f"{GAME}.md"}
+    assert {path.name for path in tmp_path.iterdir()} == {"main.py", "yacht_auction.py", f"{GAME}.md"}
     assert (tmp_path / "main.py").read_text() == "mine\n"
 
 
 def test_a_folder_may_hold_other_things(tmp_path: Path) -> None:
     (tmp_path / "README.md").touch()
     new(tmp_path, language="c")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["README.md", "main.c", f"{GAME}.md"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["README.md", "main.c", f"{GAME}.md", "yacht_auction.h"]
 
 
 @pytest.mark.parametrize("game", GAMES)

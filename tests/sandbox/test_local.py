@@ -13,8 +13,8 @@ import pytest
 
 from deadheat.engine.core import NS_PER_MS, NS_PER_S, STDERR_KEPT_BYTES, Reply
 from deadheat.sandbox import local
-from deadheat.sandbox.box import Box, Limits, Program, SandboxError
-from deadheat.sandbox.local import CUT_BYTES, HEAD_BYTES, TAIL_BYTES, LocalSandbox, ProcessMeter, Stderr
+from deadheat.sandbox.box import HEAD_BYTES, TAIL_BYTES, Box, Limits, Program, SandboxError
+from deadheat.sandbox.local import CUT_BYTES, LocalSandbox, ProcessMeter, Stderr
 from tests.sandbox.boxes import asker, stop, until
 
 OFFSPRING = """

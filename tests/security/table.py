@@ -105,7 +105,7 @@ PUBLIC = (
     "/v1/matches/{match_id}/replay /v1/matches/{match_id}/verification /v1/announcements /v1/audit /play / "
     "/v1/tables /v1/tables/{table_id} /v1/timeouts /timeouts /timeouts/matches /seasons/{season_id}/timeouts "
     "/seasons/{season_id} /seasons/{season_id}/feed /bots/{bot_id}/feed /seasons/{season_id}/statistics "
-    "/seasons/{season_id}/contests /seasons/{season_id}/matches /matches/{match_id} "
+    "/seasons/{season_id}/contests /seasons/{season_id}/projector /seasons/{season_id}/matches /matches/{match_id} "
     "/matches/{match_id}/embed /matches/{match_id}/card.png /bots/{bot_id} /bots/{bot_id}/opponents /authors/{name} "
     "/teams/{team_id} /seasons/{season_id}/participants /bots /games /environment /download /audit /docs /docs/api "
     "/search /skill.md /llms.txt"

@@ -46,6 +46,7 @@ from deadheat.league.service.seasons.entries import check_wish, enter, enter_whe
 from deadheat.league.service.seasons.participation import Participation, change_bot, participation, prospects
 from deadheat.league.service.seasons.seasons import seasons
 from deadheat.league.service.views.contests import at_panels
+from deadheat.league.service.views.forecasts import waiting
 from deadheat.league.service.views.matches import first_match
 from deadheat.league.states import ENTERABLE, ContestState, VersionState
 from deadheat.sandbox.languages import LANGUAGES
@@ -283,6 +284,8 @@ def version(shared: Shared, visit: forms.Visiting, bot_id: Id, number: Id) -> Re
         first = None if season_id is None else first_match(session, info.id, season_id)
         course = courses(shared, session, [bot]).get(bot_id, [])
         row, ranked = next(((row, of) for each, row, of in course if each.season_id == season_id), (None, 0))
+        playing_next = part is not None and part.state.goes_on and part.version == number and first is None
+        waits = waiting(session, part.season_id, bot_id).sentence if part is not None and playing_next else ""
     step = info.state.value
     if info.state is VersionState.BUILDING and TRIAL in log.log:
         step = "trial"
@@ -293,7 +296,7 @@ def version(shared: Shared, visit: forms.Visiting, bot_id: Id, number: Id) -> Re
     followed = part is not None and part.state.goes_on and step not in ("", "panel")
     playing = followed or any(panel.state is ContestState.RUNNING for panel in panels)
     values = {"log": log.log, "tries": log.tries, "underway": not info.ended, "panels": panels, "playing": playing}
-    values |= {"step": step, "part": part, "first": first, "row": row, "ranked": ranked, "trial": TRIAL}
+    values |= {"step": step, "part": part, "first": first, "row": row, "ranked": ranked, "trial": TRIAL, "waits": waits}
     return forms.private(shared, "version.html", visit, None, bot=bot, version=info, **values)
 
 

@@ -180,7 +180,7 @@ def operator(shared: Shared, request: Request, visit: forms.Visiting, over: Over
     hosts, standing, late_answers = state.hosts, state.standing, found(shared, None, Time.HOUR)
     commands, day = heat_map(late_answers), list(Time).index(Time.DAY)
     late = {key: row for key, row in commands.items() if (cell := row[day]) and cell.late.timeouts}
-    ages = standing.ranking_age_seconds.items()
+    ages, troubles = standing.ranking_age_seconds.items(), [*_troubles(state)]
     values = {
         "healthy": _(
             "Healthy: %(judging)s of %(machines)s may judge, nothing is held, %(voids)s in the last hour.",
@@ -188,7 +188,8 @@ def operator(shared: Shared, request: Request, visit: forms.Visiting, over: Over
             machines=counted(len(state.present), "machine"),
             voids=counted(state.attempts[0], "void attempt"),
         ),
-        "troubles": [*_troubles(state)],
+        "troubles": troubles,
+        "unfolded": {trouble.link.partition("-")[0].replace("machine", "workers") for trouble in troubles},
         "lately_unfit": [host for host in hosts if (end := host.incident_ended_at) and state.at - end < LATELY],
         "parts": [(name, getattr(state.ready, part)) for part, name in PARTS.items()],
         "voids": [(item[0], names.get(item[0], str(item[0])), item[1]) for item in state.voids[:MOST_VOIDS]],

@@ -9,18 +9,18 @@ import zipfile
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent
+PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
 
 
 def install(folder: Path) -> tuple[Path, list[str]]:
     """Build the wheel and unpack it into a folder, with the tools that are here: nothing is downloaded. Return where
     its modules are, and the names in the wheel.
     """
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     subprocess.run(
-        [*pip, "wheel", "--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", folder, PACKAGE], check=True
+        [*PIP, "wheel", "--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", folder, PACKAGE], check=True
     )
     (wheel,) = folder.glob("*.whl")
-    subprocess.run([*pip, "install", "--no-deps", "--no-index", "--target", folder / "site", wheel], check=True)
+    subprocess.run([*PIP, "install", "--no-deps", "--no-index", "--target", folder / "site", wheel], check=True)
     return folder / "site", zipfile.ZipFile(wheel).namelist()
 
 

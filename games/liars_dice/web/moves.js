@@ -11,7 +11,7 @@ function claim(form, stage, seat) {
     const before = quantity.min;
     quantity.min = least.get(face.value);
     if (Number(quantity.value) < Number(quantity.min) || quantity.value === before) quantity.value = quantity.min;
-    tells(form, say("At least %(quantity)s dice show %(face)s.", { quantity: quantity.value, face: face.value }));
+    tells(form, say("Dice that show %(face)s: at least %(quantity)s.", { quantity: quantity.value, face: face.value }));
     stage.querySelectorAll(`[data-seat="${seat}"] .die[data-face]`).forEach((die) => {
       if (least.has(die.dataset.face)) choosable(die, say("Bid on %(face)s", { face: die.dataset.face }), face.value === die.dataset.face, () => { face.value = die.dataset.face; drawn(); });
     });

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from deadheat.cli.tournament import beginning
 from deadheat.cli.tournament.beginning import OLD_BOUNDS, Condition, Gate, Unplayable, judge
 from deadheat.cli.tournament.records import Kind, Request, Stage
-from deadheat.cli.tournament.schedule import plan
+from deadheat.cli.tournament.schedule import missing, plan
 from deadheat.cli.tournament.standings import Standings
 from tests.cli.tournament.test_records import game, request
 
@@ -77,6 +77,34 @@ def test_two_play_exactly_what_was_asked_and_everybody_in_turn() -> None:
     assert set(meetings(of).values()) == {6}
     tables = [deal.table for deal in plan(of)]
     assert tables[:6] == tables[6:12] == list(combinations(range(4), 2)), "who stops early has treated all alike"
+
+
+def test_a_tournament_that_was_not_interrupted_plays_in_the_order_of_its_numbers() -> None:
+    for of in (design(bots=4, games=6), design(5, games=6, kind=Kind.GAUNTLET), design(games=6, block=2)):
+        assert missing(of, plan(of), ()) == plan(of)
+
+
+@given(designs, st.integers(0, 40))
+def test_an_added_bot_plays_first_until_it_has_caught_up(of: Request, number: int) -> None:
+    (stage,) = of.stages
+    later = replace(of, bots=request(*of.labels, "new").bots, stages=(stage, Stage(stage.bots + 1, stage.games)))
+    deals = plan(later)
+    order = missing(later, deals, range(number))
+    assert sorted(game.number for deal in order for game in deal.games) == list(
+        range(number, sum(len(deal.games) for deal in deals))
+    )
+    if of.seats > 2:
+        return
+    met = Counter(
+        game.players if game.players[0] < game.players[1] else game.players[::-1]
+        for deal in deals
+        for game in deal.games
+        if game.number < number
+    )
+    for deal in order:
+        wanting = {other.table for other in order[order.index(deal) :]}
+        assert met[deal.table] - min(met[table] for table in wanting) < of.seats, "who has met least is next"
+        met[deal.table] += len(deal.games)
 
 
 def test_larger_tables_spread_the_meetings() -> None:

@@ -75,6 +75,10 @@ def test_one_more_bot_comes_later_and_nothing_is_played_twice(bots: Path, tmp_pa
     assert tournament("--resume", str(folder)).returncode == 0
     assert_one_sentence(tournament("--resume", str(folder), "--games", "2"), "it plays 4 games per pair already")
     assert (folder / "games.jsonl").read_text() == before
+    forgetful = tmp_path / "forgetful.py"
+    forgetful.write_text("open('seen', 'x')\n")
+    succeeded(tournament(GAME, quick, str(forgetful), "--games", "4", "--folder", str(tmp_path / "writes")))
+    succeeded(tournament("--resume", str(tmp_path / "writes"), "--games", "6"))
     succeeded(tournament("--resume", str(folder), quick))
     log = log_of(folder)
     assert (folder / "games.jsonl").read_text().startswith(before)
@@ -223,6 +227,27 @@ def test_what_is_no_tournament_is_one_sentence(bots: Path, tmp_path: Path) -> No
     ):
         assert_one_sentence(tournament(*words, "--folder", str(tmp_path / "t")), sentence)
     assert not (tmp_path / "t" / "tournament.json").exists()
+
+
+def test_bots_that_cannot_be_built_are_named_together_and_the_rest_plays_if_wanted(bots: Path, tmp_path: Path) -> None:
+    field = tmp_path / "field"
+    field.mkdir()
+    (field / "broken.py").write_text("if:\n")
+    (field / "wrong.c").write_text("int main(void) { return x; }\n")
+    words = [GAME, str(field), str(bots / "quick"), str(bots / "quitter.py"), "--games", "2", "--folder"]
+    refused = tournament(*words, str(tmp_path / "none"))
+    assert refused.returncode == 2
+    assert "2 of 4 bots cannot be built, so nothing was played; --leave-out plays the other 2" in refused.stderr
+    for told in ("broken.py does not build", "wrong.c does not build", "SyntaxError", "undeclared"):
+        assert told in refused.stderr, told
+    done = succeeded(tournament(*words, str(tmp_path / "t"), "--leave-out"))
+    assert {label for game in log_of(tmp_path / "t") for label in game["players"]} == {"quick", "quitter"}
+    assert done.stderr.count("not built:") == 2
+    gauntlet = ("--format", "gauntlet", "--leave-out", "--folder", str(tmp_path / "g"))
+    first = tournament(GAME, str(field / "wrong.c"), str(bots / "quick"), *gauntlet)
+    assert_one_sentence(first, "wrong.c does not build")
+    added = succeeded(tournament("--resume", str(tmp_path / "t"), str(field), str(bots / "other"), "--leave-out"))
+    assert "built other" in added.stderr and len(log_of(tmp_path / "t")) == 6
 
 
 def test_a_folder_is_one_bot_or_many(bots: Path, tmp_path: Path) -> None:
