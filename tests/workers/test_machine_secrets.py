@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
+import pytest
+
 from deadheat.cli.author.submit import read_bot
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.follow import wait_for_build
