@@ -17,7 +17,7 @@ from deadheat.api.services import Services
 from deadheat.engine.transcript import encode
 from deadheat.league.errors import BlobsAway
 from deadheat.league.service.tables.programs import TABLES
-from deadheat.league.service.tables.queueing import sit_in, without_players
+from deadheat.league.service.tables.queueing import put_off, sit_in, without_players
 from deadheat.league.service.tables.turns import WATCH_SECONDS, attend, finish, record, report, watch
 
 log = logging.getLogger(__name__)
@@ -55,11 +55,19 @@ def watch_once(shared: Services) -> None:
     with logged("the open tables could not be listed"):
         for table_id in shared.read(without_players):
             with logged(f"the house's bots could not be seated at table {table_id}"):
-                if shared.change(sit_in, table_id):
-                    shared.nudge(TABLES, table_id)
+                _seat_bots(shared, table_id)
     for table_id in over:
         with logged(f"table {table_id} could not be recorded"):
             keep_record(shared, table_id)
+
+
+def _seat_bots(shared: Services, table_id: int) -> None:
+    try:
+        if shared.change(sit_in, table_id):
+            shared.nudge(TABLES, table_id)
+    except Exception:
+        shared.change(put_off, table_id)
+        raise
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from deadheat.engine.games.folder import Parts
 from deadheat.engine.games.variants import rules_of
 from deadheat.engine.scenes import Scene, scenes
 from deadheat.engine.transcript import Transcript, encode
-from deadheat.engine.unfinished import objection
+from deadheat.engine.unfinished import Playing
 
 LIMIT_NS = 5 * NS_PER_S
 """The limit of each answer. A match's limits do not matter here, but no bot may think forever."""
@@ -147,7 +147,7 @@ def advice(match: Transcript, seat: Seat, session: Transcript, adviser: Adviser)
                 break
         scene = shown[before - 1]
         played = adviser.move(lines[-1], line, scene.state, seat)
-        taken = answer == line or objection(game, match.seats, seed, replies[:number], seat, answer) is None
+        taken = answer == line or Playing(game, match.seats, seed, replies[:number]).objection(seat, answer) is None
         advised = adviser.move(lines[-1], answer, scene.state, seat) if taken else None
         agrees = advised is not None and _agree(played, advised, adviser.slack)
         moves.append(Advice(_shows(shown, before, seat), scene.round, played, advised, agrees))

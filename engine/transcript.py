@@ -36,6 +36,7 @@ from typing import Any, NamedTuple
 
 from deadheat.engine.chance import commitment
 from deadheat.engine.core import Event, Fault, Message, Points, Reply, Result, Seat, made
+from deadheat.engine.language import N_
 from deadheat.engine.own_time import CLOCK, Evidence
 
 FORMAT_VERSION = 3
@@ -135,6 +136,23 @@ def untimed(about: Mapping[str, object]) -> frozenset[Seat]:
     turns, person = about.get("turns"), about.get("person")
     agents = {int(seat) for seat in turns if seat.isdecimal()} if isinstance(turns, dict) else set[Seat]()
     return frozenset(agents | ({person} if isinstance(person, int) else set()))
+
+
+DEPARTURES = {
+    N_("resignation"): "the player resigned",
+    N_("absence"): "the player did not fetch the question in time",
+}
+"""How an agent or a person may have left a match, with a sentence in place of the rules' on a program that exited."""
+
+
+def departure(about: Mapping[str, object], seat: object) -> str | None:
+    """Return how an agent or a person whose fault is `exited` left, as a word of `DEPARTURES`; None: it is a program,
+    or the record does not say.
+    """
+    resigned = about.get("resigned")
+    if not isinstance(resigned, list) or seat not in untimed(about):
+        return None
+    return "resignation" if seat in resigned else "absence"
 
 
 def encode(transcript: Transcript) -> bytes:

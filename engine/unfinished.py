@@ -12,6 +12,7 @@ with the holder of the replies.
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from deadheat.engine.chance import Chance
 from deadheat.engine.core import Event, Fault, Game, Message, Reply, Result, Seat, Step
@@ -58,45 +59,66 @@ def _shown(events: Sequence[Event], seat: Seat | None) -> Iterator[Event]:
             yield event
 
 
-def unfinished(game: Game, seats: int, seed: bytes, replies: Replies) -> Unfinished:
-    """Play a match with these replies until they are used up.
+class Playing:
+    """A match that is played again: `go_on` gives it the replies to one exchange after another, which are then `given`.
 
     Raises:
-        ValueError: they do not answer the questions of the rules.
+        ValueError: replies that do not answer the questions of the rules.
     """
-    play = game.play(seats, Chance(seed))
-    step: Step = next(play)
-    exchanges: list[Exchange] = []
-    for given in replies:
-        prompted = {message.seat for message in step.messages if message.limit_ns is not None}
+
+    def __init__(self, game: Game, seats: int, seed: bytes, replies: Replies = ()) -> None:
+        self.game = game
+        self.given: list[Mapping[Seat, Reply]] = []
+        self._play = game.play(seats, Chance(seed))
+        self._step: Step | None = next(self._play)
+        self._exchanges: list[Exchange] = []
+        self._result: Result | None = None
+        for given in replies:
+            self.go_on(given)
+
+    def go_on(self, given: Mapping[Seat, Reply]) -> None:
+        """Go on with these replies. Raises ValueError."""
+        if self._step is None:
+            raise ValueError("there are replies after the end")
+        messages, events = self._step
+        prompted = {message.seat for message in messages if message.limit_ns is not None}
         if prompted != given.keys():
-            seats_asked, replied = sorted(prompted), sorted(given)
-            raise ValueError(f"exchange {len(exchanges)} asks seats {seats_asked}, but there are replies of {replied}")
-        exchanges.append(Exchange(step.messages, given, step.events))
+            seats_asked, replied, number = sorted(prompted), sorted(given), len(self.given)
+            raise ValueError(f"exchange {number} asks seats {seats_asked}, but there are replies of {replied}")
+        self._exchanges.append(Exchange(messages, given, events))
+        self.given.append(given)
         try:
-            step = play.send(given)
+            self._step = self._play.send(given)
         except StopIteration as stop:
-            if len(exchanges) < len(replies):
-                raise ValueError("there are replies after the end") from None
-            return Unfinished(tuple(exchanges), stop.value)
-    return Unfinished((*exchanges, Exchange(step.messages, {}, step.events)))
+            self._step, self._result = None, stop.value
+
+    def so_far(self, number: int | None = None) -> Unfinished:
+        """Return the match so far, or as it was after that `number` of replies."""
+        before = self._exchanges[:number]
+        step = self._exchanges[len(before)] if len(before) < len(self.given) else self._step
+        if step is None:
+            return Unfinished(tuple(before), self._result)
+        return Unfinished((*before, Exchange(step.messages, {}, step.events)))
+
+    def objection(self, seat: Seat, line: str, others: Mapping[Seat, Reply] = MappingProxyType({})) -> str | None:
+        """Say why the rules would refuse this line as the seat's next reply, None if they accept it, and go on with it.
+
+        `seat` must be one that is asked. Of the others, those whose answers are not known are assumed to fail. That
+        does not affect this seat: all replies are read before anything is decided (ruling C-01).
+        """
+        asked, number = self.so_far().asked(), len(self.given)
+        failed = Reply(None, 0, Fault.EXITED)
+        self.go_on({each: Reply(line, 0) if each == seat else others.get(each, failed) for each in asked})
+        for exchange in self.so_far().exchanges[number + 1 :]:
+            for event in exchange.events:
+                if event["type"] == "fault" and event["seat"] == seat:
+                    return str(event["why"])
+        return None
 
 
-def objection(game: Game, seats: int, seed: bytes, replies: Replies, seat: Seat, line: str) -> str | None:
-    """Say why the rules would refuse this line as the seat's next reply; None if they accept it.
-
-    `seat` must be one that is asked. The others are assumed to fail in that exchange, because their answers are not
-    known yet. That does not affect this seat: all replies are read before anything is decided (ruling C-01).
-    """
-    last = unfinished(game, seats, seed, replies).exchanges[-1]
-    others = {message.seat for message in last.messages if message.limit_ns is not None} - {seat}
-    given = {seat: Reply(line, 0)} | {other: Reply(None, 0, Fault.EXITED) for other in others}
-    after = unfinished(game, seats, seed, [*replies, given])
-    for exchange in after.exchanges[len(replies) + 1 :]:
-        for event in exchange.events:
-            if event["type"] == "fault" and event["seat"] == seat:
-                return str(event["why"])
-    return None
+def unfinished(game: Game, seats: int, seed: bytes, replies: Replies) -> Unfinished:
+    """Play a match with these replies until they are used up. Raises ValueError, as `Playing`."""
+    return Playing(game, seats, seed, replies).so_far()
 
 
 def said(replies: Replies) -> list[dict[Seat, tuple[str | None, Fault | None]]]:
@@ -104,10 +126,12 @@ def said(replies: Replies) -> list[dict[Seat, tuple[str | None, Fault | None]]]:
     return [{seat: (reply.line, reply.fault) for seat, reply in given.items()} for given in replies]
 
 
-def write_replies(replies: Replies) -> str:
-    """Return the replies as JSON: a list for each exchange, with each reply as in transcripts (`encode_reply`)."""
+def write_replies(replies: Replies, before: str = "[]") -> str:
+    """Return the replies as JSON: a list for each exchange, with each reply as in transcripts (`encode_reply`).
+    `before`: those that come first, written already.
+    """
     exchanges = (",".join(encode_reply(seat, reply) for seat, reply in given.items()) for given in replies)
-    return f"[{','.join(f'[{exchange}]' for exchange in exchanges)}]"
+    return f"[{','.join(filter(None, (before[1:-1], *(f'[{exchange}]' for exchange in exchanges))))}]"
 
 
 def read_replies(text: str) -> list[dict[Seat, Reply]]:

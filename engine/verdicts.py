@@ -10,7 +10,7 @@ from deadheat.engine.core import NS_PER_MS, Fault, Reply, Seat
 from deadheat.engine.figures import counted, duration, limit
 from deadheat.engine.language import N_, _
 from deadheat.engine.scenes.core import Scene
-from deadheat.engine.transcript import Prompt, Transcript, untimed
+from deadheat.engine.transcript import DEPARTURES, Prompt, Transcript, departure, untimed
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,9 @@ def place(ranks: Sequence[int], seat: Seat) -> str:
 
 
 def why(transcript: Transcript, seat: Seat) -> str | None:
-    """Return the referee's own sentence on the seat's fault, without its full stop."""
+    """Return the referee's own sentence on the seat's fault, without its full stop, or how the seat left."""
+    if transcript.result.faults.get(seat) is Fault.EXITED and (left := departure(transcript.about, seat)):
+        return DEPARTURES[left]
     event = next((e for e in transcript.events() if e.get("type") == "fault" and e.get("seat") == seat), {})
     return str(event["why"]) if event.get("why") else None
 

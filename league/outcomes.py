@@ -7,7 +7,7 @@ from contextlib import suppress
 from deadheat.engine.core import Fault, Seat
 from deadheat.engine.scenes import comeback
 from deadheat.engine.transcript import Prompt, Transcript
-from deadheat.engine.verdicts import Taken, own_ms, past_deadline
+from deadheat.engine.verdicts import Taken, own_ms, past_deadline, why
 from deadheat.league.jobs import AttemptRecord, FaultRecord, Latency, MatchOutcome
 from deadheat.league.time_buckets import bucket
 from deadheat.sandbox.box import Exit
@@ -42,15 +42,12 @@ def evidence(transcript: Transcript, timeouts: Sequence[Mapping[str, object]]) -
 
 def fault_records(transcript: Transcript) -> tuple[FaultRecord, ...]:
     """Return where each fault was committed, after how much own time, and the game's words for it."""
-    if not transcript.result.faults:
-        return ()
-    reasons = {event["seat"]: str(event["why"]) for event in transcript.events() if event.get("type") == "fault"}
     records = []
     for seat, fault in sorted(transcript.result.faults.items()):
         prompt = transcript.last_prompt(seat)
         command = prompt.message.command if prompt else ""
         elapsed_ms = own_ms(transcript, prompt)
-        records.append(FaultRecord(seat, fault, command, elapsed_ms, reasons.get(seat, "")))
+        records.append(FaultRecord(seat, fault, command, elapsed_ms, why(transcript, seat) or ""))
     return tuple(records)
 
 

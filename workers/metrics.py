@@ -17,7 +17,7 @@ from prometheus_client import Counter, Histogram
 from deadheat.engine import verdicts
 from deadheat.engine.core import NS_PER_S, Fault
 from deadheat.engine.games import GAMES
-from deadheat.engine.transcript import Prompt, Transcript
+from deadheat.engine.transcript import Prompt, Transcript, untimed
 from deadheat.league.causes import BLAMELESS, DROPPED, Cause
 from deadheat.league.jobs import Latency
 from deadheat.league.service.jobs.sweep import KINDS
@@ -135,9 +135,11 @@ def record(transcripts: Sequence[Transcript], latencies: Iterable[Latency], seas
         past_deadline.labels(game, command).inc(late[command])  # these counters begin at zero
     by_command: defaultdict[str, list[Prompt]] = defaultdict(list)
     for transcript in transcripts:
-        for prompt in transcript.prompts():
+        for prompt in transcript.measured():
             by_command[prompt.message.command].append(prompt)
         for seat, fault in transcript.result.faults.items():
+            if seat in untimed(transcript.about):
+                continue  # an agent's are counted on the page of time-outs
             last = transcript.last_prompt(seat)
             faults.labels(game, season_id, last.message.command if last else "", fault.value).inc()
         matches.labels(game, season_id, "forfeit" if transcript.result.faults else "played").inc()

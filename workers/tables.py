@@ -37,6 +37,8 @@ from deadheat.engine.transcript import Transcript, encode
 from deadheat.engine.unfinished import Replies, said
 from deadheat.league.causes import ELSEWHERE, Cause, Trait
 from deadheat.league.errors import BlobsAway
+from deadheat.league.jobs import Failure
+from deadheat.league.outcomes import latencies
 from deadheat.league.service.series.hosts import blame_host, turn_away
 from deadheat.league.service.tables.programs import (
     TABLES,
@@ -54,6 +56,7 @@ from deadheat.league.service.tables.programs import (
 from deadheat.league.telemetry import doing
 from deadheat.sandbox.arena import Arena
 from deadheat.sandbox.box import bot_limits
+from deadheat.workers import metrics
 from deadheat.workers.context import PLAY, Context, fetch_program
 from deadheat.workers.holding import (
     INSIST_SECONDS,
@@ -88,6 +91,8 @@ def play_table(context: Context, table_id: int) -> bool:
     try:
         with doing("exhibition", exhibition=job.table_id, attempt=job.attempt, game=job.game):
             log.info("exhibition %d attempt %d: %s in %d seats", job.table_id, job.attempt, job.game, job.seats)
+            if job.season_id is not None:
+                metrics.appear(job.game, job.season_id)
             heartbeat = Heartbeat.of(context, lambda session: renew_table(session, job))
             context.blobs.must_take()
             transcript = run(context, job, heartbeat)
@@ -101,7 +106,9 @@ def play_table(context: Context, table_id: int) -> bool:
         insist(context, lambda session: release_table(session, job, *where, void=void))
     else:
         with doing("finish", exhibition=job.table_id):
-            insist(context, lambda session: finish_table(session, job, transcript.result, sha256, transcript))
+            ended = insist(context, lambda session: finish_table(session, job, transcript.result, sha256, transcript))
+            if ended and job.season_id is not None:
+                metrics.record([transcript], latencies(transcript), job.season_id)
     return True
 
 
@@ -147,7 +154,7 @@ def run(context: Context, job: TableJob, heartbeat: Callable[[], None]) -> Trans
                     log.warning("exhibition %d is void: %s: %s", job.table_id, error.cause, error.detail)
                     if Trait.CONDEMNS in Cause(error.cause).traits:  # even if this process reports nothing more
                         insist(context, partial(blame_host, host=context.host, cause=error.cause, detail=error.detail))
-                    if error.cause in ELSEWHERE or not others.told(error.cause):
+                    if error.cause in ELSEWHERE or not others.told(Failure(error.cause, error.detail)):
                         raise  # nothing can be played here, or the match has failed too often
                     time.sleep(VOID_PAUSE_SECONDS * 2 ** (voids - 1))  # a busy host may recover
                     heartbeat()
@@ -187,9 +194,9 @@ class Others:
         """Make the next attempt's transport for all seats."""
         return _Table(programs, self, self._job.programs)
 
-    def told(self, cause: str) -> bool:
+    def told(self, failure: Failure) -> bool:
         """Report a void attempt. Return whether there will be another one."""
-        return insist(self._context, lambda session: note_void(session, self._job, cause))
+        return insist(self._context, lambda session: note_void(session, self._job, failure))
 
     def replies(self, number: int, ours: Mapping[Seat, Reply]) -> Mapping[Seat, Reply]:
         """Return the replies of all seats to step `number`, and wait for them. Raises LeaseLost."""

@@ -79,7 +79,7 @@ def of_season(
 @everyones
 def projector(shared: Shared, season_id: Id) -> str:
     """Show, for a room, what decides at the moment: the stage or evaluation that is played, else the ranking."""
-    contest, boards = None, []
+    contest, boards = None, list[Any]()
     with shared.db.reading() as session:
         season, board = season_info(session, season_id), shared.boards.newest(session, season_id)
         rows = [row for row in board.standings["rows"] if row["rank"] is not None][:ROWS_ON_A_WALL]

@@ -206,7 +206,8 @@ def play(shared: Services, player: Player, match_id: int, sequence: int, action:
     receipt = shared.change(turns.answer, player.person, match_id, sequence, *given)
     if receipt.refused is not None:
         raise errors.IllegalMove(receipt.refused)
-    keep_record(shared, match_id)
+    if receipt.is_last:
+        keep_record(shared, match_id)
 
 
 def must_sit(session: Session, player: Player, match_id: int) -> list[Any]:

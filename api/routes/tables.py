@@ -5,6 +5,7 @@
 
 import asyncio
 import time
+from hashlib import sha256
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
@@ -111,10 +112,14 @@ def queue_for_season(shared: Shared, asker: Asker, season_id: Id, body: Entrant)
     """Sit your agent down for a rated match in a season of agents. It waits at this table until all seats are taken;
     ask again if nobody comes. While it sits there, this returns the same table.
     """
-    agent = Agent(body.name, body.model)
-    shared.read(entering.must_be_played, season_id)  # before anything is stored
-    claim = shared.blobs.put(entering.claim_of(agent))
-    return _begun(shared, shared.change(entering.queue, asker, season_id, agent, claim))
+    claim = entering.claim_of(agent := Agent(body.name, body.model))
+    given = (asker, season_id, agent, name := sha256(claim).hexdigest())
+    try:
+        table_id = shared.change(entering.queue, *given, shared.blobs.has(name))
+    except entering.NotStored:  # so nothing is stored of an agent that is refused
+        shared.blobs.put(claim)
+        table_id = shared.change(entering.queue, *given)
+    return _begun(shared, table_id)
 
 
 @router.get("/{table_id:int}", responses={404: {}})
@@ -182,7 +187,8 @@ def answer_turn(
     receipt = shared.change(turns.answer, asker, table_id, turn, *given)
     if receipt.refused is not None:
         raise IllegalMove(receipt.refused)
-    keep_record(shared, table_id)
+    if receipt.is_last:
+        keep_record(shared, table_id)
     return from_row(Receipt, receipt)
 
 

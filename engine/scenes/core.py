@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from deadheat.engine.core import NS_PER_MS, Event, Seat
+from deadheat.engine.core import NS_PER_MS, Event, Fault, Seat
 from deadheat.engine.language import _, gettext
-from deadheat.engine.transcript import Exchange, Transcript, untimed
+from deadheat.engine.transcript import DEPARTURES, Exchange, Transcript, departure, untimed
 from deadheat.engine.unfinished import Unfinished
 
 MAX_SCENES = 20_000
@@ -92,8 +92,11 @@ def moments(match: Transcript | Unfinished) -> Iterator[Moment]:
     remote = untimed(match.about)
     for number, exchange in enumerate(match.exchanges):
         answers = () if before is None else tuple(a for a in _answers(before) if a.seat not in remote)
-        for event in exchange.events:
-            theirs = event.get("seat")
+        for given in exchange.events:
+            theirs, event = given.get("seat"), given
+            left = departure(match.about, theirs) if given.get("fault") == Fault.EXITED else None
+            if left is not None:
+                event = {**given, "fault": left, "why": DEPARTURES[left]}
             here = tuple(a for a in answers if theirs is None or a.seat == theirs)
             answers = tuple(a for a in answers if a not in here)
             yield Moment(event, number, here)

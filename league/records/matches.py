@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from deadheat.engine.core import Fault, Measured
+from deadheat.engine.transcript import DEPARTURES
 from deadheat.league.records import Record
 from deadheat.league.states import Asked, MatchState
 from deadheat.league.words import Uncounting
@@ -21,6 +22,11 @@ class FaultView(Record):
     command: str
     elapsed_ms: float | None
     why: str
+
+    @property
+    def word(self) -> str:
+        """The fault, or how an agent left."""
+        return next((word for word, left in DEPARTURES.items() if left == self.why), self.fault.value)
 
 
 @dataclass(frozen=True, slots=True)

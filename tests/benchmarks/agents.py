@@ -3,6 +3,7 @@
 import os
 import runpy
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from subprocess import Popen
@@ -12,6 +13,7 @@ import deadheat
 from deadheat.cli.server.api_client import Client
 from deadheat.engine.core import Reply
 from deadheat.engine.games.folder import bots_of
+from deadheat.engine.unfinished import write_replies
 from deadheat.league.database import Database
 from deadheat.league.service.people.access import issue_token
 from deadheat.league.service.people.person import Person
@@ -65,7 +67,11 @@ def make(
             table = turns.at_table(session, table_id)
             table.row.seed, table.row.pace_seconds = seed, 1e6
             turns.start_again(table)
-            table.replies = [*replies]
+            table.replies, table.row.replies = [*replies], write_replies(replies)
+            table.row.turn, at_ms = len(replies), time.time_ns() // 10**6
+            for number, given in enumerate(replies, 1):
+                for seat in given:
+                    table.seats[seat].turns.append([number, number - 1, at_ms, at_ms, at_ms, at_ms])
             turns.go_on(session, table, moved=True)
         return table_id
 

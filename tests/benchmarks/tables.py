@@ -4,11 +4,12 @@
 
 (a) The share of a processor that an idle site uses: without tables, and with 1,000 matches whose agents think.
 (b) CPU time of the API for a turn, the question and its answer, at the beginning and the end of a match of as many
-random bots as may play.
+random bots as may play, and of the longest that there can be.
 (c) 50 agents play over HTTP while the API is killed every ten seconds. Each answer with a receipt must be in the record
 once and as sent, and nobody may be blamed.
 """
 
+import json
 import sys
 import time
 from collections import Counter
@@ -20,11 +21,14 @@ from deadheat.engine.core import Reply
 from deadheat.engine.games import GAMES
 from deadheat.engine.replay import replay
 from deadheat.engine.transcript import decode
-from deadheat.engine.unfinished import unfinished
+from deadheat.engine.unfinished import Playing
+from deadheat.games.liars_dice.rules import BIDS, HEIGHT, Bid
+from deadheat.league.database import Database
 from deadheat.league.service.tables import sitting, turns
-from tests.benchmarks.agents import URL, api, bot, league, make, play
+from tests.benchmarks.agents import URL, Agents, api, bot, league, make, play
 from tests.benchmarks.site import _cpu_ns
 from tests.benchmarks.targets import Targets, arguments
+from tests.league.world import World
 
 ADDED, TURN = 0.02, 8.0  # processors that 1,000 tables may add; a turn at the end as a multiple of one at the beginning
 PLAYED, AGENTS = ("liars-dice", "yacht-auction"), 50
@@ -41,6 +45,7 @@ def main() -> int:
     print(f"(a) idle: {shares[0]:.4f} processors, with 1,000 tables {shares[1]:.4f}, added {added}\n(b) a turn:")
     for game in sorted(GAMES):
         of_a_turn(targets, game, 5 if chosen.short else 20)
+    of_a_turn(targets, "liars-dice", 2, lowest=True)
     killed(targets, 30 if chosen.short else 60 * chosen.minutes)
     return targets.report()
 
@@ -60,24 +65,51 @@ def idle(tables: int, seconds: float) -> float:
             return (_cpu_ns(process) - before) / 1e9 / (time.monotonic() - at)
 
 
-def of_a_turn(targets: Targets, game: str, times: int) -> None:
+def of_a_turn(targets: Targets, game: str, times: int, lowest: bool = False) -> None:
+    """Measure a turn at the beginning and at the end, and the one that ends the match; `lowest`: in the longest."""
     seats, seed = max(GAMES[game].seats), b"1" * 32
-    bots, replies, costs = [bot(game, seat) for seat in range(seats)], list[dict[int, Reply]](), []
-    while (match := unfinished(GAMES[game], seats, seed, replies)).result is None:
+    bots = [lowest_bid if lowest else bot(game, seat) for seat in range(seats)]
+    playing = Playing(GAMES[game], seats, seed)
+    while (match := playing.so_far()).result is None:
         said = {message.seat: bots[message.seat](message.line) or "" for message in match.exchanges[-1].messages}
-        replies.append({seat: Reply(said[seat], 0) for seat in match.asked()})
+        playing.go_on({seat: Reply(said[seat], 0) for seat in match.asked()})
+    replies = [{**given} for given in playing.given if given]
     with league(seats) as (world, now, who):
-        for step in (1, len(replies) - 2):
-            seat, reply = next(iter(replies[step].items()))
-            made = [make(now, game, who, seed, replies[:step]) for _ in range(times)]
-            with api(world) as process, Client(URL, who[seat][1]) as client:
-                client.next_turn(made[0], 0)
-                before = _cpu_ns(process)
-                for table_id in made:
-                    client.answer_turn(table_id, client.next_turn(table_id, 0).turn, reply.line or "")
-                costs.append((_cpu_ns(process) - before) / times / 1e6)
-    ratio = targets.shown(f"{game}, end", costs[1] / costs[0], most=TURN, form=".2f")
-    print(f"    {game:14} {len(replies):4} steps: {costs[0]:6.2f} ms, at the end {costs[1]:6.2f} ms, {ratio}")
+        costs = [_cost(world, now, who, game, seed, replies[:steps], times) for steps in (2, -1, None)]
+    first, end, last = costs
+    turn = targets.shown(f"{game}, {len(replies)} steps", end / first, most=TURN, form=".2f")
+    print(
+        f"    {game:14} {len(replies):4} steps: {first:6.2f} ms, at the end {end:6.2f} ms, {turn}; the last {last:6.2f}"
+    )
+
+
+def _cost(
+    world: World, now: Database, who: Agents, game: str, seed: bytes, replies: list[dict[int, Reply]], times: int
+) -> float:
+    """Return the CPU time of the turn after which the replies are these, in milliseconds."""
+    seat, reply = next(iter(replies[-1].items()))
+    after = max((number for number, given in enumerate(replies[:-1], 1) if seat in given), default=0)
+    made = [make(now, game, who, seed, replies[:-1]) for _ in range(times + 1)]
+    with api(world) as process, Client(URL, who[seat][1]) as client:
+        for table_id in made:  # a process of the site keeps what it replayed for the question before
+            client.next_turn(table_id, after)
+        costs = []
+        for table_id in made:  # the first brings in modules, and prepares statements
+            before = _cpu_ns(process)
+            client.answer_turn(table_id, client.next_turn(table_id, after).turn, reply.line or "")
+            costs.append((_cpu_ns(process) - before) / 1e6)
+        return sum(costs[1:]) / times
+
+
+def lowest_bid(line: str) -> str | None:
+    """Answer in Liar's Dice so that a match is as long as it can be."""
+    if not line.startswith("{") or "currentBid" not in (view := json.loads(line)):
+        return "OK" if line == "READY" else None
+    bid = view["currentBid"]
+    height = -1 if bid is None else HEIGHT[Bid(bid["quantity"], bid["faceValue"])]
+    if height + 1 == len(BIDS):
+        return '{"type":"challenge"}'
+    return f'{{"type":"bid","quantity":{BIDS[height + 1].quantity},"faceValue":{BIDS[height + 1].face}}}'
 
 
 def killed(targets: Targets, seconds: float) -> None:

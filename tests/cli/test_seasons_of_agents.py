@@ -14,7 +14,7 @@ from deadheat.engine.games.folder import bots_of
 from deadheat.engine.transcript import decode, encode
 from deadheat.league.causes import Cause
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.tables import places, turns
+from deadheat.league.service.tables import places, sitting, turns
 from deadheat.league.service.tables.entering import MOST_A_DAY
 from deadheat.league.states import JobState, Players, SeasonState, SeatKind, TableState
 from deadheat.league.tables import Attempt, DeadlineCount, Match, ResponseTimes, Season, Series, User
@@ -100,6 +100,11 @@ def test_a_season_of_agents_is_ranked_watched_archived_and_verified(
         assert site.client.get(f"/matches/{number}").status_code == 200
         said = site.ok(200, site.client.get(f"/v1/matches/{number}/verification"))
         assert said["verified"], said
+    (lost,) = [seat for seat in site.ok(200, site.client.get("/v1/matches/6"))["seats"] if seat["fault"]]
+    assert (lost["fault"]["fault"], lost["fault"]["why"]) == ("exited", "the player resigned")
+    told = [site.client.get(path).text for path in ("/matches/6", "/v1/matches/6/replay")]
+    for text in (*told, succeeded(invoke("explain", "6", "--seat", str(lost["seat"] + 1))).stdout):
+        assert "the player resigned" in text and "program ended" not in text, text
     record = decode(site.client.get("/v1/matches/1/transcript").content)
     about: dict[str, Any] = record.about  # type: ignore[assignment]
     assert sorted(about["players"]) == ["ada/one v1", "bob/two v1"] and {*about["turns"]} == {"0", "1"}
@@ -242,8 +247,15 @@ def test_an_agent_that_a_season_refuses_leaves_nothing_in_the_store(site: Site) 
     season_id = season_of_agents(site)
     site.world.set_state(season_id, SeasonState.CLOSED)
     site.problem(409, queue(site, token, "one", season_id=season_id))
+    season_id = season_of_agents(site)
+    for number in range(sitting.MOST_TABLES):
+        other = f"agent {number}"
+        site.ok(200, site.client.post("/v1/tables/queue", json={"game": GAME, "name": other}, headers=token))
+    site.problem(409, queue(site, token, "one", season_id=season_id))
     assert not site.blobs.has(claim)
-    site.ok(200, queue(site, token, "one", season_id=season_of_agents(site)))
+    for table_id in range(1, sitting.MOST_TABLES + 1):
+        site.ok(200, site.client.post(f"/v1/tables/{table_id}/resign", headers=token))
+    site.ok(200, queue(site, token, "one", season_id=season_id))
     assert site.blobs.has(claim)
 
 

@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import pytest
 
-from deadheat.engine import advice as engine_advice
 from deadheat.engine.advice import ADVISERS, LIMIT_NS, MAX_REPLAYED, Advice, Adviser, Move, Session, advice, seed_of
 from deadheat.engine.chance import Chance
 from deadheat.engine.core import Message, Reply, Result, Seat, Step
@@ -18,6 +17,7 @@ from deadheat.engine.memory import MemoryTransport, Player
 from deadheat.engine.referee import run_match
 from deadheat.engine.scenes import scenes
 from deadheat.engine.transcript import Transcript, decode, encode
+from deadheat.engine.unfinished import Playing
 from deadheat.games.liars_dice.rules import BIDS, HEIGHT, Bid
 from tests.bots.loading import NewBot, in_process
 from tests.engine.players import seed
@@ -212,11 +212,10 @@ def test_the_longest_match_costs_a_reader_no_more_than_a_long_one(monkeypatch: p
     session = session_of(match, 0, lambda message: HIGHEST if message.limit_ns and message.line != "READY" else "OK")
     replayed: list[int] = []
 
-    def counted(*arguments: Any) -> str | None:
-        replayed.append(len(arguments[3]))
-        return None
+    def counted(playing: Playing, *_: Any) -> None:
+        replayed.append(len(playing.given))
 
-    monkeypatch.setattr(engine_advice, "objection", counted)
+    monkeypatch.setattr(Playing, "objection", counted)
     found = advice(match, 0, session, ADVISERS["liars-dice"])
     assert len(match.exchanges) > 5000
     assert len(found) == len(replayed) >= 50

@@ -12,7 +12,7 @@ from deadheat.engine.memory import Answer, MemoryTransport
 from deadheat.engine.referee import run_match
 from deadheat.engine.scenes import document_so_far, scenes, scenes_so_far
 from deadheat.engine.transcript import BadTranscript, Transcript
-from deadheat.engine.unfinished import objection, read_replies, unfinished, write_replies
+from deadheat.engine.unfinished import Playing, read_replies, unfinished, write_replies
 from tests.engine.golden import NAMES, every_match, read
 from tests.engine.players import seed
 
@@ -151,6 +151,16 @@ def test_replies_make_the_match_again_up_to_any_moment(name: str) -> None:
 
 
 @every_match
+def test_a_replay_knows_each_earlier_moment_too(name: str) -> None:
+    transcript = read(name)
+    game, given = GAMES[transcript.game], replies(transcript)
+    playing, text = Playing(game, transcript.seats, transcript.seed, given), write_replies(given)
+    for length in {0, 1, len(given) // 2, len(given) - 1, len(given)}:
+        assert playing.so_far(length) == unfinished(game, transcript.seats, transcript.seed, given[:length])
+        assert write_replies(given[length:], write_replies(given[:length])) == text
+
+
+@every_match
 def test_its_scenes_are_those_of_the_finished_match(name: str) -> None:
     transcript = read(name)
     names = NAMES[: transcript.seats]
@@ -223,14 +233,14 @@ def test_replies_that_nobody_asked_for_are_refused() -> None:
 def test_a_line_is_tried_before_it_counts() -> None:
     game, transcript = GAMES["yacht-auction"], read("yacht-auction")
     given = replies(transcript)[:1]
-    assert objection(game, 2, transcript.seed, given, 1, "BID A 100") is None
-    assert objection(game, 2, transcript.seed, given, 1, "BID C 100") == "bundle 'C' is neither A nor B"
-    assert objection(game, 2, transcript.seed, given, 1, "BID A 100001") == "a bid of 100001, over 100000"
+    assert Playing(game, 2, transcript.seed, given).objection(1, "BID A 100") is None
+    assert Playing(game, 2, transcript.seed, given).objection(1, "BID C 100") == "bundle 'C' is neither A nor B"
+    assert Playing(game, 2, transcript.seed, given).objection(1, "BID A 100001") == "a bid of 100001, over 100000"
     dice = read("liars-dice")
     opened = [*replies(dice)[:1], {0: Reply('{"type":"bid","quantity":2,"faceValue":3}', 0)}]
     low = '{"type":"bid","quantity":2,"faceValue":2}', "2 of face 2 is not higher than 2 of face 3"
     for line, why in (('{"type":"challenge"}', None), low, ("hello", "not JSON")):
-        assert objection(GAMES["liars-dice"], 2, dice.seed, opened, 1, line) == why
+        assert Playing(GAMES["liars-dice"], 2, dice.seed, opened).objection(1, line) == why
 
 
 @every_match
@@ -241,4 +251,5 @@ def test_no_answer_that_counted_is_objected_to(name: str) -> None:
     for number, exchange in enumerate(transcript.exchanges[:tried]):
         for seat, reply in exchange.replies.items():
             if reply.line is not None and seat not in transcript.result.faults:
-                assert objection(game, transcript.seats, transcript.seed, given[:number], seat, reply.line) is None
+                playing = Playing(game, transcript.seats, transcript.seed, given[:number])
+                assert playing.objection(seat, reply.line) is None

@@ -97,6 +97,26 @@ def test_the_same_answer_gets_the_same_receipt_and_others_are_refused(world: Wor
     answer(world, ada, table_id, 2, HIGH)
 
 
+def answer_in_vain(session: Session, person: Person, table_id: int, line: str) -> None:
+    turns.answer(session, person, table_id, 1, line, SeatKind.AGENT)
+    raise ConnectionError("it is rolled back")
+
+
+def test_a_replay_that_is_kept_for_the_next_request_is_of_exactly_these_replies(world: World) -> None:
+    ada, bob, table_id = pair(world)
+    before = fetch(world, ada, table_id)
+    assert answer(world, ada, table_id, 1, "BID C 1").refused
+    answer(world, ada, table_id, 1, HIGH)
+    with pytest.raises(ConnectionError):
+        world.write(answer_in_vain, bob, table_id, LOW)
+    assert fetch(world, ada, table_id).lines == before.lines
+    answer(world, bob, table_id, 1, "BID A 7")
+    kept = fetch(world, ada, table_id)
+    assert any("A 7" in line for line in kept.lines) and kept.lines[: len(before.lines)] == before.lines
+    turns._kept.clear()
+    assert fetch(world, ada, table_id) == kept
+
+
 def test_an_answer_that_the_rules_refuse_may_be_mended_twice_and_then_stands(world: World) -> None:
     ada, bob, table_id = pair(world)
     for number in range(turns.MOST_REFUSALS):

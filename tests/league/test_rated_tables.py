@@ -3,6 +3,7 @@
 import hashlib
 from datetime import timedelta
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,16 +11,20 @@ from sqlmodel import select
 
 from deadheat.api import watching
 from deadheat.engine.core import Fault, Reply
+from deadheat.engine.games import GAMES
+from deadheat.engine.transcript import Transcript, encode
 from deadheat.league.causes import Cause
 from deadheat.league.errors import WrongState
 from deadheat.league.jobs import Failure
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings import closing
 from deadheat.league.service.seasons import absence, participation
-from deadheat.league.service.tables import entering, places, programs, queueing, sitting, turns, viewing
+from deadheat.league.service.tables import entering, places, programs, queueing, rated, sitting, turns, viewing
 from deadheat.league.service.tables.sitting import Agent
+from deadheat.league.service.views.matches import match_detail
 from deadheat.league.states import MatchState, Players, SeasonState, SeatKind, TableState
-from deadheat.league.tables import Bot, GameTable, Match, TableSeat
+from deadheat.league.tables import Bot, BotVersion, GameTable, Match, TableSeat
+from deadheat.league.verification.agreement import disagreements
 from tests.league import tabled
 from tests.league.test_agents import HIGH, LOW, answer, fetch
 from tests.league.test_clocks_of_tables import locks
@@ -152,8 +157,10 @@ def test_a_table_at_which_bots_cannot_be_seated_keeps_no_other_waiting(
         begin(session, table)  # type: ignore[arg-type]
 
     monkeypatch.setattr(queueing, "begin_if_full", fails)
+    monkeypatch.setattr(queueing, "DUE", queueing.DUE.limit(1))
     world.clock.turn(queueing.HOUSE_AFTER.total_seconds())
-    watching.watch_once(Shared(world))  # type: ignore[arg-type]
+    for _ in range(2):  # each looks at one table
+        watching.watch_once(Shared(world))  # type: ignore[arg-type]
     assert (state(world, first), state(world, second)) == (TableState.OPEN, TableState.QUEUED)
 
 
@@ -233,3 +240,42 @@ def test_who_is_asked_a_turn_again_hears_of_it(world: World) -> None:
         world.write(programs.exchange, job, step, {bot: Reply(line, 5)})
     assert world.read(viewing.is_news, ada, table_id, turn)
     assert fetch(world, ada, table_id).turn == turn and not world.read(viewing.is_news, ada, table_id, turn)
+
+
+def test_the_house_bots_that_sit_down_are_those_nearest_in_strength(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    season_id = season(world, game="liars-dice", seats=3)
+    bots = [house_bot(world, name, "liars-dice") for name in ("weak", "middling", "strong", "strongest")]
+    strengths = dict(zip(bots, (1200.0, 1500.0, 1790.0, 1900.0), strict=True))
+    ada = world.author()
+    table_id = queue(world, ada, season_id)
+    versions = {bot.id: version for bot, version in world.rows(select(Bot, BotVersion.id).join(BotVersion))}
+    strengths |= {bot_id: 1800.0 for bot_id in versions if bot_id not in bots}
+    rows = [{"version_id": versions[bot_id], "elo": elo} for bot_id, elo in strengths.items()]
+    monkeypatch.setattr(rated, "newest_ranking", lambda *_: SimpleNamespace(standings={"rows": rows}))
+    assert waited(world) == [table_id]
+    info = world.read(viewing.table_info, table_id)
+    assert {player.bot_id for player in info.players if player.kind is SeatKind.PROGRAM} == {*bots[2:]}
+
+
+def test_a_void_attempt_stands_in_the_ledger_and_the_next_one_has_the_same_dice(world: World) -> None:
+    ada, table_id = against_house(world, season(world))
+    asked(world, ada, (job := claim(world, table_id)))
+    assert world.write(programs.note_void, job, Failure("host-memory", "12 MB"))
+    world.write(programs.release_table, job, "w1", Failure(Cause.WORKER_STOPPED, ""))
+    world.write(turns.resign, ada, table_id, SeatKind.AGENT)
+    lost(world, job := claim(world, table_id))
+    table = world.read(turns.at_table, table_id)
+    match, row = table.match(), table.row
+    assert match.result is not None
+    game, about = GAMES[row.game], world.read(programs.stamped, job)
+    record = Transcript(row.game, game.rules_version, row.seats, row.seed, match.exchanges, match.result, about)
+    sha256 = hashlib.sha256(encode(record)).hexdigest()
+    assert world.write(programs.finish_table, job, match.result, sha256, record)
+    detail = world.read(match_detail, row.match_id or 0, whole=True)
+    assert [(each.cause, each.detail, each.seed_number) for each in detail.attempts] == [
+        ("host-memory", "12 MB", 1),
+        ("played", "", 1),
+    ]
+    assert disagreements(record, detail) == []

@@ -461,12 +461,12 @@ def test_voids_count_whichever_worker_they_befell_and_whatever_their_cause(world
     person, job = begun(world)
     for number in range(1, world.settings.match_attempts):
         if number % 2:
-            assert world.write(programs.note_void, job, "host-memory")
+            assert world.write(programs.note_void, job, Failure("host-memory"))
         else:
             release(world, job, "engine", void=True)
             job = claim(world, job.table_id)
         assert look(world, person, job.table_id).info.voids == number
-    assert not world.write(programs.note_void, job, "host-memory"), "there is to be no other attempt"
+    assert not world.write(programs.note_void, job, Failure("host-memory")), "there is to be no other attempt"
     release(world, job, "host-memory", void=True)
     info = look(world, person, job.table_id).info
     assert (info.state, info.cause) == (TableState.ABANDONED, "host-memory")
@@ -608,7 +608,7 @@ def handed_back(world: World, job: TableJob) -> TableJob:
 
 
 def void(world: World, job: TableJob) -> TableJob:
-    assert world.write(programs.note_void, job, "host-starved")
+    assert world.write(programs.note_void, job, Failure("host-starved"))
     return job
 
 

@@ -144,7 +144,7 @@ def _plan(session: Session, organiser: Person, text: str, row: Season | None) ->
         elif not {PATHS["game"], PATHS["previous_id"]} & {path for path, _ in mistakes}:
             mistakes.append((PATHS["game"], _("a season needs a game, or a season to continue (previous_id)")))
         raise BadSeasonFile(read.located(mistakes))
-    standard = {name: term.default for name, term in TERMS.items()} | inherited(game, previous)
+    standard = {name: term.default for name, term in TERMS.items()} | inherited(game, previous, declared.players)
     before = {**standard, **_before(session, organiser, row, previous)}
     after = _after(declared, before, standard, invited)
     if row is None:

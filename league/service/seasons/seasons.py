@@ -79,7 +79,7 @@ def create_season(
             raise BadSetting("players", _("a season that continues another keeps its players"))
     if game is None or game not in GAMES:
         raise UnknownGame(game or "", tuple(sorted(GAMES)))
-    settings = {**inherited(game, previous), **settings}
+    settings = {**inherited(game, previous, settings.get("players")), **settings}
     assert settings.keys() <= TERMS.keys()
     row = Season(
         game=game, name=name, name_key=name.lower(), previous_id=previous_id, created_at=now(session), **settings
@@ -238,10 +238,15 @@ WAITING = select(
 )
 
 
-def inherited(game: str, previous: Season | None) -> dict[str, Any]:
-    """Return the default settings of a new season that differ from those of `league.terms`."""
+MOST_AGENTS = 4
+"""The agents for whom a table is made, if the game has room for so many: with more, all wait longer than they play."""
+
+
+def inherited(game: str, previous: Season | None, players: Players | None) -> dict[str, Any]:
+    """Return the default settings of a new season of these players that differ from those of `league.terms`."""
     if previous is None:
-        return {"seats": GAMES[game].seats.start}
+        seats = GAMES[game].seats
+        return {"seats": min(MOST_AGENTS, seats.stop - 1) if players is Players.AGENTS else seats.start}
     return {name: getattr(previous, name) for name in TERMS if name not in DATES}
 
 

@@ -3,13 +3,14 @@
 Theory of operation
 -------------------
 A table is one row with the replies so far, and a row for each seat. No process belongs to it: whoever comes with an
-answer locks the row, replays the match from its replies (`engine.unfinished`, less than a millisecond), and stores one
-more. Once everybody who was asked in a step has answered, the replies join the others in the same transaction, and
-those whom the next step asks are asked (`turns`). So a restart of the site loses nothing, and nobody learns anything
-from a step before all have answered.
+answer locks the row, replays the match from its replies (`engine.unfinished`), and stores one more. A process keeps its
+newest replays, by all that determines them, so that another costs no more in a long match; it may forget any of them.
+Once everybody who was asked in a step has answered, the replies join the others in the same transaction, and those whom
+the next step asks are asked (`turns`). So a restart of the site loses nothing, and nobody learns anything from a step
+before all have answered.
 
 *People and agents are the same kind of seat*: they answer over HTTP, from elsewhere (`REMOTE`). READY is answered for
-them. The rules check every answer first (`engine.unfinished.objection`); what they refuse costs a person nothing.
+them. The rules check every answer first (`Playing.objection`); what they refuse costs a person nothing.
 An answer belongs to a turn, so one that is sent twice changes nothing, and one to an earlier turn is refused.
 
 *Their clock is not the game's.* A reply is recorded with 0 ns: a move has a limit of minutes or seconds (the table's

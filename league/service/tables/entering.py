@@ -45,12 +45,19 @@ def must_be_played(session: Session, season_id: int) -> None:
         raise WrongState.of_season(season.state, _("agents play while it is %(states)s"), ON_LADDER)
 
 
-def queue(session: Session, person: Person, season_id: int, agent: Agent, claim_sha256: str) -> int:
+class NotStored(Exception):
+    """An agent may sit down once its claim is stored."""
+
+
+def queue(
+    session: Session, person: Person, season_id: int, agent: Agent, claim_sha256: str, is_stored: bool = True
+) -> int:
     """Sit a person's agent down for a rated match, and return the table; where it sits already, if it does.
-    `claim_sha256`: the name of the stored `claim_of` it.
+    `claim_sha256`: the name of `claim_of` it in the store.
 
     Raises:
         NotFound.
+        NotStored: nothing else is in the way.
         WrongState: the season is one of programs, or not played now, or the agent does not take part.
         NameTaken: by a bot of this person with programs.
         TooMany, OverQuota, NotAdmitted, TooSoon: as for bots that enter, and for agents that sit down.
@@ -86,6 +93,8 @@ def queue(session: Session, person: Person, season_id: int, agent: Agent, claim_
     seat.user_id, seat.entrant_id, seat.name, seat.model = person.id, version.id, agent.name, agent.model
     session.flush()
     begin_if_full(session, table)
+    if not is_stored:
+        raise NotStored
     return table.row.id
 
 

@@ -27,6 +27,7 @@ from deadheat.league.service.ground.steps import set_values, storable_word
 from deadheat.league.service.series.carrying_out import programs_of
 from deadheat.league.service.series.games import games_here, same_as
 from deadheat.league.service.series.hosts import blame_host, may_judge, told_of
+from deadheat.league.service.tables import rated
 from deadheat.league.service.tables.places import NOT_ASKED, abandon, lock_places, may_begin
 from deadheat.league.service.tables.turns import (
     AtTable,
@@ -73,6 +74,7 @@ class TableJob(Job):
     about: Mapping[str, object]
     replies: Replies = ()
     variant: Sequence[str] | None = None  # of the game, see `league.terms`
+    season_id: int | None = None
 
 
 def claim_next_table(session: Session, nudged_id: int, worker: str, host: Host) -> TableJob | None:
@@ -191,16 +193,18 @@ def renew_table(session: Session, job: TableJob) -> bool:
     return TABLES.renew(session, job.table_id, job.attempt)
 
 
-def note_void(session: Session, job: TableJob, cause: str) -> bool:
+def note_void(session: Session, job: TableJob, failure: Failure) -> bool:
     """Note that the service failed at an attempt, and tell the person; the next attempt asks again. Return False if
     there is none, because the worker no longer holds the match, or this attempt was the last (`release_table` counts
     that).
     """
     again = col(GameTable.failures) + 1 < settings_of(session).match_attempts
     counted = {"voids": GameTable.voids + 1, "failures": GameTable.failures + 1}
-    noted = TABLES.change(session, job.table_id, job.attempt, again, cause=storable_word(cause), **counted)
+    noted = TABLES.change(session, job.table_id, job.attempt, again, cause=storable_word(failure.cause), **counted)
     if noted:
         _ask_nobody(session, job.table_id)
+        row = session.get_one(GameTable, job.table_id)
+        rated.void(session, row, failure, row.worker)
     return noted
 
 
@@ -230,7 +234,7 @@ def release_table(
 
 
 def give_back_table(
-    session: Session, table_id: int, attempt: int, _worker: str | None, failure: Failure, *, void: bool = False
+    session: Session, table_id: int, attempt: int, worker: str | None, failure: Failure, *, void: bool = False
 ) -> bool:
     """Return the match to the queue for another attempt after a pause, or abandon it after as many failures as a match
     of bots, or after too long. Return False if it is too late; nothing was changed then. A clean hand-back is no
@@ -251,6 +255,7 @@ def give_back_table(
             log.error("exhibition %d is abandoned after %d attempts: %s", table_id, attempt, cause)
             return abandon(session, table_id, TableState.RUNNING, cause, mine)
         facts |= {"failures": failures, "voids": GameTable.voids + 1, "cause": cause}
+        rated.void(session, held, failure, worker)
         pauses = max(1, failures)
     given_back = TABLES.give_back(session, table_id, attempt, pauses, **facts)
     if given_back:

@@ -9,6 +9,7 @@ Two who queue at the same time must meet, so queueing is done under the lock of 
 """
 
 from datetime import timedelta
+from itertools import cycle
 from typing import Any
 
 from sqlalchemy import bindparam
@@ -22,6 +23,7 @@ from deadheat.league.errors import OverQuota, TooMany, UnknownGame, WrongState
 from deadheat.league.service.ground.steps import lock_season, set_values
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import HOUSE, lock_user
+from deadheat.league.service.seasons.seasons import inherited
 from deadheat.league.service.tables import rated
 from deadheat.league.service.tables.places import abandon, agents_may_begin, lock_places
 from deadheat.league.service.tables.sitting import (
@@ -34,7 +36,7 @@ from deadheat.league.service.tables.sitting import (
     open_table,
 )
 from deadheat.league.service.tables.turns import AtTable, at_table, resign
-from deadheat.league.states import NOT_OVER, SeatKind, TableState, VersionState
+from deadheat.league.states import NOT_OVER, Players, SeatKind, TableState, VersionState
 from deadheat.league.tables import Bot, BotVersion, GameTable, TableSeat, User, UtcDateTime
 
 HOUSE_AFTER = timedelta(seconds=30)
@@ -42,9 +44,6 @@ HOUSE_AFTER = timedelta(seconds=30)
 
 AGAIN_AFTER = timedelta(seconds=5)
 """The pause before another look at a table at which the house's bots cannot sit now."""
-
-MOST_AT_A_TABLE = 4
-"""The players for whom a table is made, if the game has room for so many: with more, all wait longer than they play."""
 
 MOST_LOOKED_AT = 20
 """Tables that one who queues looks at, and that one look lets the house's bots sit at."""
@@ -71,7 +70,7 @@ def queue(session: Session, person: Person, game: str, agent: Agent) -> int:
         except WrongState:  # somebody has taken the last seat by the table's number just now
             continue
         return table_id
-    seats = min(MOST_AT_A_TABLE, GAMES[game].seats.stop - 1)
+    seats = inherited(game, None, Players.AGENTS)["seats"]
     wanted: list[Wanted] = ["open" if seat else "me" for seat in range(seats)]
     table_id = open_table(session, person, game, wanted, agent)
     set_values(session, GameTable, where={"id": table_id}, nudge_at=now(session) + HOUSE_AFTER)
@@ -110,6 +109,12 @@ def without_players(session: Session) -> list[int]:
     return list(session.exec(DUE, params={"at": now(session)}))
 
 
+def put_off(session: Session, table_id: int) -> None:
+    """Let the house's bots look at other tables first."""
+    later = now(session) + AGAIN_AFTER
+    set_values(session, GameTable, where={"id": table_id, "state": TableState.OPEN}, nudge_at=later)
+
+
 def sit_in(session: Session, table_id: int) -> bool:
     """Let the house's bots take the open seats of a table; it then waits for a worker. An agent whose owner has enough
     tables with bots loses its seat to them, so that others need not wait for that. Return False if the table waits on:
@@ -136,12 +141,12 @@ def sit_in(session: Session, table_id: int) -> bool:
     if not newest or not is_room or len(free) == row.seats:
         row.nudge_at = at + AGAIN_AFTER
         return False
-    drawn: list[int] = []
-    for seat in free:
-        drawn = drawn or [*newest.values()]  # a bot sits there twice only if there are fewer bots than seats
-        chosen = int.from_bytes(surroundings(session).entropy(8)) % len(drawn)
+    drawn = sorted(newest.values(), key=lambda _: surroundings(session).entropy(8))
+    if season is not None:
+        drawn = rated.nearest(session, season, [seat for seat in table.seats.values() if seat not in free], drawn)
+    for seat, version_id in zip(free, cycle(drawn), strict=False):  # twice only if there are fewer bots than seats
         rated.empty(seat)
-        seat.kind, seat.version_id = SeatKind.PROGRAM, drawn.pop(chosen)
+        seat.kind, seat.version_id = SeatKind.PROGRAM, version_id
     session.flush()
     begin_if_full(session, table)
     return True

@@ -13,7 +13,9 @@ the table is abandoned, drops the match (`drop`). So no deal of the season is wi
 A network's delays cannot be attributed, so no figure of response times or deadlines counts these matches.
 """
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from statistics import mean
 from typing import Any
 
 from sqlalchemy import bindparam
@@ -24,12 +26,14 @@ from deadheat.engine.core import NS_PER_S, Fault, Seat
 from deadheat.engine.transcript import Transcript
 from deadheat.league.causes import Cause
 from deadheat.league.database import now, surroundings
-from deadheat.league.jobs import AttemptRecord, MatchJob, ProgramRef, SeriesJob
+from deadheat.league.jobs import AttemptRecord, Failure, MatchJob, ProgramRef, SeriesJob
 from deadheat.league.outcomes import evidence, outcome
 from deadheat.league.service.bots.bots import active
+from deadheat.league.service.course.schedule import CENTRE_ELO
 from deadheat.league.service.course.states import past_its_ladder
 from deadheat.league.service.ground.audit import SYSTEM, record
-from deadheat.league.service.ground.life import NO_WORKER_UNTIL
+from deadheat.league.service.ground.life import NO_WORKER_UNTIL, note
+from deadheat.league.service.ground.lookups import newest_ranking
 from deadheat.league.service.ground.steps import move, touch_log
 from deadheat.league.service.series import live
 from deadheat.league.service.series.dropping import drop as drop_series
@@ -121,6 +125,16 @@ def guests(session: Session, season: Season, newest: Mapping[int, int]) -> dict[
     return {bot_id: version_id for bot_id, version_id in playing.items() if bot_id not in out}
 
 
+def nearest(session: Session, season: Season, waiting: Iterable[TableSeat], versions: Iterable[int]) -> list[int]:
+    """Return the versions ordered by how near each one's rating is to the mean of those who wait."""
+    snapshot = newest_ranking(session, season.id)
+    ranked = [] if snapshot is None else snapshot.standings["rows"]
+    elo: defaultdict[int | None, float] = defaultdict(lambda: CENTRE_ELO)
+    elo.update((row["version_id"], row["elo"]) for row in ranked)
+    middle = mean(elo[seat.entrant_id] for seat in waiting)
+    return sorted(versions, key=lambda version_id: abs(elo[version_id] - middle))
+
+
 def about(session: Session, match_id: int) -> dict[str, object]:
     """Return the labels of the match's record."""
     series_id = session.get_one(Match, match_id).series_id
@@ -181,6 +195,14 @@ def _evidence(transcript: Transcript) -> dict[str, object]:
         if each.reply.fault is Fault.TIMEOUT and each.reply.evidence is not None
     ]
     return evidence(transcript, late)
+
+
+def void(session: Session, row: GameTable, failure: Failure, worker: str | None) -> None:
+    """Add a void attempt at a table's match, if it has one, to the ledger. The next one has the same dice."""
+    if row.match_id is not None:
+        match = session.get_one(Match, row.match_id)
+        about = {"season_id": match.season_id, "series_id": match.series_id, "match_id": match.id}
+        note(session, ATTEMPT, failure, now(session), **about, seed_number=ATTEMPT, worker=worker)
 
 
 def drop(session: Session, table_id: int, cause: str) -> None:

@@ -4,15 +4,19 @@ Every change locks the table's row first, reads the replies, and leaves the tabl
 to answer (`go_on`). What a seat has answered to the present step is its `reply`; nobody is shown it.
 """
 
+import atexit
 import json
 import logging
+import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 from sqlalchemy import bindparam, exists, extract, func, update
 from sqlalchemy import select as columns
+from sqlalchemy.orm import defer
 from sqlmodel import Session, col, select
 
 from deadheat.engine.advice import ADVISERS
@@ -20,7 +24,7 @@ from deadheat.engine.core import MAX_LINE_BYTES, Fault, Message, Reply, Result, 
 from deadheat.engine.games.variants import rules, variant_of
 from deadheat.engine.language import _
 from deadheat.engine.transcript import BadTranscript, Transcript, decode_reply, encode_reply
-from deadheat.engine.unfinished import Unfinished, objection, read_replies, unfinished, write_replies
+from deadheat.engine.unfinished import Playing, Unfinished, read_replies, write_replies
 from deadheat.league.causes import Cause
 from deadheat.league.database import now, settings_of
 from deadheat.league.errors import IllegalMove, NotFound, WrongState
@@ -69,18 +73,71 @@ Absences = list[list[timedelta]]
 """When the site was away: how long ago each absence began and ended."""
 
 
-@dataclass(slots=True)
+MOST_KEPT = 20_000
+"""The steps of all replays that a process keeps: some MB, and more than all but the longest matches need."""
+
+_kept: dict[tuple[object, ...], Playing] = {}  # by all that determines it, the newest last
+_keeping = threading.Lock()
+atexit.register(_kept.clear)  # no game ends after the modules that it needs
+
+
+@dataclass
 class AtTable:
-    """A table's row, its seats, and the replies of the steps that are over."""
+    """A table's row, and its seats."""
 
     row: GameTable
     seats: Mapping[Seat, TableSeat]
-    replies: list[dict[Seat, Reply]] = field(default_factory=list)
+    _playing: Playing | None = None
+
+    @cached_property
+    def replies(self) -> list[Mapping[Seat, Reply]]:
+        """The replies to the steps that are over."""
+        if self._playing is None:
+            with _keeping:
+                self._playing = _kept.pop(self._key(), None)
+        return [*(replies_of(self.row) if self._playing is None else self._playing.given)]
+
+    def playing(self) -> Playing:
+        """Replay the match as far as its replies go: only the newest, if the others were replayed before. Raises
+        ValueError, KeyError: the replies are of rules that differ from ours.
+        """
+        replies, playing, game = self.replies, self._playing, rules(self.row.game, self.row.variant)
+        known = [] if playing is None else playing.given
+        if playing is None or playing.game != game or replies[: len(known)] != known[: len(replies)]:
+            playing = Playing(game, self.row.seats, self.row.seed)
+        for given in replies[len(playing.given) :]:
+            playing.go_on(given)
+        self._playing = playing
+        return playing
+
+    def keep(self) -> None:
+        """Leave the replay to the next request of this process. Only one at a time has it, and only for exactly these
+        rules, dice and replies, so what it is told is what a new replay would say.
+        """
+        playing, self._playing = self._playing, None
+        if playing is not None and len(playing.given) == len(self.replies):
+            with _keeping:
+                _kept[self._key()] = playing
+                while sum(len(each.given) for each in _kept.values()) > MOST_KEPT:
+                    del _kept[next(iter(_kept))]
+
+    def _key(self) -> tuple[object, ...]:
+        row = self.row
+        return row.id, row.game, *(row.variant or ()), row.seats, row.seed, row.replies
 
     def match(self) -> Unfinished:
-        """Replay the match. Raises ValueError, KeyError: the replies are of rules that differ from ours."""
-        match = unfinished(rules(self.row.game, self.row.variant), self.row.seats, self.row.seed, self.replies)
-        return replace(match, about={"turns": {str(seat): 0 for seat, own in self.seats.items() if own.kind in REMOTE}})
+        """Return the match so far. Raises as `playing`."""
+        remote = {str(seat): 0 for seat, own in self.seats.items() if own.kind in REMOTE}
+        about = {"turns": remote, "resigned": [seat for seat, own in self.seats.items() if own.resigned]}
+        return replace(self.playing().so_far(len(self.replies)), about=about)
+
+    def objection(self, seat: TableSeat, line: str) -> str | None:
+        """Say why the rules would refuse this line as the seat's next reply; None if they accept it."""
+        replies = {each.seat: _answer(each, None) for each in self.seats.values()}
+        given = {each: reply for each, reply in replies.items() if reply is not None}
+        playing = self.playing()
+        assert len(playing.given) == len(self.replies), "nothing has been tried before"
+        return playing.objection(seat.seat, line, given)
 
 
 TABLE = select(GameTable).where(col(GameTable.id) == bindparam("id")).execution_options(populate_existing=True)
@@ -97,8 +154,7 @@ def at_table(session: Session, table_id: int, *, locked: bool = False) -> AtTabl
 
 def with_seats(session: Session, row: GameTable) -> AtTable:
     """Read the rest of a table."""
-    seats = {seat.seat: seat for seat in session.exec(ALL_SEATS, params={"ids": [row.id]})}
-    return AtTable(row, seats, replies_of(row))
+    return AtTable(row, {seat.seat: seat for seat in session.exec(ALL_SEATS, params={"ids": [row.id]})})
 
 
 def replies_of(row: GameTable) -> list[dict[Seat, Reply]]:
@@ -121,7 +177,7 @@ def go_on(session: Session, table: AtTable, moved: bool = False) -> Unfinished:
     """Carry the match on as far as the answers reach, and ask whom the next step asks. `moved`: it is at another step
     already. The table is locked.
     """
-    row = table.row
+    row, before = table.row, len(table.replies)
     while True:
         match = table.match()
         given = {seat: _answer(table.seats[seat], message) for seat, message in match.asked().items()}
@@ -134,7 +190,7 @@ def go_on(session: Session, table: AtTable, moved: bool = False) -> Unfinished:
             _clear(table.seats[seat])
     waits = [table.seats[seat] for seat, reply in given.items() if reply is None and table.seats[seat].kind in REMOTE]
     if moved:
-        row.replies = write_replies(table.replies)
+        row.replies = write_replies(table.replies[before:], row.replies if before else "[]")
         row.turn += bool(waits)
         rated.show(session, row)
     for each in waits if row.state is TableState.RUNNING else ():
@@ -142,6 +198,7 @@ def go_on(session: Session, table: AtTable, moved: bool = False) -> Unfinished:
             each.ready_at = now(session)
             each.delivered_at = each.ready_at if each.kind is SeatKind.PERSON else None
     session.flush()
+    table.keep()
     return match
 
 
@@ -170,6 +227,7 @@ def go_back(session: Session, table: AtTable, number: int, replies: Mapping[Seat
     """
     kept = {**table.replies[number], **replies}
     table.replies[number:] = [kept]
+    table.row.replies = write_replies(table.replies)
     for seat in table.seats.values():
         _clear(seat)
         seat.turns = [turn for turn in seat.turns if turn[1] <= number]
@@ -237,13 +295,14 @@ def site_is_there(table: AtTable, at: datetime) -> None:
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """An answer that counts, or that the rules have `refused`, for this reason; the seat may then try again. The
-    instants of an agent's answer are also in the match's record.
+    instants of an agent's answer are also in the match's record. `is_last`: it ends the match.
     """
 
     turn: int
     received_at: datetime
     recorded_at: datetime
     refused: str | None = None
+    is_last: bool = False
 
 
 def answer(
@@ -288,7 +347,7 @@ def answer(
         raise WrongState("late", _("It is too late for this move: the match has moved on, or is over."))
     if "\n" in line or len(line.encode("utf-8", "replace")) > MAX_LINE_BYTES:
         raise IllegalMove(_("a move is one short line"))
-    why = objection(rules(row.game, row.variant), row.seats, row.seed, table.replies, seat.seat, line)
+    why = table.objection(seat, line)
     if why is not None and kind is SeatKind.PERSON:
         raise IllegalMove(why)
     again = line == seat.refused
@@ -299,8 +358,7 @@ def answer(
     put(seat, Reply(line, 0))
     stamps = (seat.ready_at or received_at, seat.delivered_at or received_at, received_at, at)
     seat.turns = [*seat.turns, [turn, len(table.replies), *(round(stamp.timestamp() * 1000) for stamp in stamps)]]
-    go_on(session, table)
-    return Receipt(turn, received_at, at)
+    return Receipt(turn, received_at, at, is_last=go_on(session, table).result is not None)
 
 
 def _since_asked(row: GameTable, seat: TableSeat, at: datetime) -> tuple[timedelta, Absences]:
@@ -433,7 +491,7 @@ def _replays(table: AtTable, at: datetime) -> bool:
     """Say whether the rules are those by which the match was played, or those of a game that another process has."""
     row = table.row
     try:
-        unfinished(rules(row.game, row.variant), row.seats, row.seed, read_replies(row.replies))
+        Playing(rules(row.game, row.variant), row.seats, row.seed, read_replies(row.replies))
     except KeyError:
         asked = [seat.ready_at for seat in table.seats.values() if seat.ready_at is not None]
         return max(asked, default=row.started_at or at) > at - OPEN_FOR
@@ -483,6 +541,7 @@ ALL_SEATS = (
     select(TableSeat)
     .where(col(TableSeat.table_id).in_(bindparam("ids", expanding=True)))
     .order_by(col(TableSeat.table_id), col(TableSeat.seat))
+    .options(defer(TableSeat.turns))  # type: ignore[arg-type]  # a long list; few ask for more than one seat's
     .execution_options(populate_existing=True)
 )
 
@@ -528,10 +587,11 @@ def known_as(name: str | None, owner: str) -> str:
 
 def stamps(table: AtTable) -> dict[str, object]:
     """Return the stamps of agents' answers for the match's record: by seat, the turn, its step, and when it was ready,
-    delivered, received and recorded, in milliseconds.
+    delivered, received and recorded, in milliseconds; and who resigned, of people and agents.
     """
     turns = {str(seat.seat): seat.turns for seat in table.seats.values() if seat.kind is SeatKind.AGENT}
-    return {"turns": turns} if turns else {}
+    resigned = [seat.seat for seat in table.seats.values() if seat.resigned]
+    return {**({"turns": turns} if turns else {}), "resigned": resigned}
 
 
 WITH_PERSON = select(TableSeat.seat).where(

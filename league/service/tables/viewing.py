@@ -171,6 +171,7 @@ def next_turn(session: Session, person: Person, table_id: int, after: int) -> Ta
     match = so_far(table)
     since = next((step + 1 for turn, step, *_ in seat.turns if turn == after), 0)
     exchanges = () if match is None else match.exchanges[since:]
+    table.keep()
     return from_row(
         TableTurn,
         row,
