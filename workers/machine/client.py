@@ -174,7 +174,7 @@ class OverHttp:
         return since
 
     def record_canary(self, voids: int, wrong: Wrong | None, series_before: int) -> None:
-        told = None if wrong is None else [str(verdict["told"])[:MOST_DETAIL] for verdict in wrong][:20]
+        told = None if wrong is None else [str(verdict["told"])[:MOST_DETAIL] for verdict in wrong][:5]
         self._ask("POST", "canary", {"voids": voids, "wrong": told, "series_before": series_before})
 
     def begin(self, image: str) -> bool:
@@ -201,8 +201,8 @@ class OverHttp:
         self, report: Mapping[str, object], reasons: Sequence[str], again_seconds: float, doubts: int
     ) -> None:
         findings: Any = report.get("findings", ())
-        told = [{name: str(item[name])[:MOST_DETAIL] for name in ("level", "text", "mend")} for item in findings]
-        facts = {"slots": report["slots"], "findings": told, "reasons": [why[:MOST_DETAIL] for why in reasons]}
+        told = [{name: str(item[name])[:MOST_DETAIL] for name in ("level", "text", "mend")} for item in findings][:30]
+        facts = {"slots": report["slots"], "findings": told, "reasons": [why[:MOST_DETAIL] for why in reasons][:20]}
         self._ask("POST", "check", {**facts, "again_seconds": again_seconds, "doubts": min(doubts, 100)})
 
     def seasons(self, known: Collection[int]) -> Mapping[int, str]:
