@@ -14,8 +14,9 @@ from deadheat.league.blobs import Blobs
 from deadheat.league.causes import Cause
 from deadheat.league.jobs import Failure
 from deadheat.league.service.jobs.builds import claim_build, give_back_build
-from deadheat.league.service.tables.programs import claim_table, finish_table
+from deadheat.league.service.tables.programs import claim_table
 from deadheat.league.service.tables.sitting import take_seat
+from deadheat.league.service.tables.turns import finish
 from deadheat.league.tables import Attempt, BotVersion, GameTable
 from tests.invariants import broken, convicted, unfinished
 from tests.league.ground import settings
@@ -92,7 +93,7 @@ def test_a_persons_match_that_nothing_proves_is_found(kept: Kept) -> None:
         session.flush()
         job = claim_table(session, number, "w1:1", kept.host)
         assert job is not None
-        assert finish_table(session, job, Result((2, 2), None), kept.blobs.put(content))
+        assert finish(session, job.table_id, job.attempt, Result((2, 2), None), kept.blobs.put(content))
     other, result = kept.wrong()
     assert other == f"exhibition {number}: its transcript is of exhibition None"
     assert result.startswith(f"exhibition {number}: stored is ([2, 2], None, {{}}), its transcript says (")

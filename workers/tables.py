@@ -45,14 +45,13 @@ from deadheat.league.service.tables.programs import (
     TableJob,
     claim_next_table,
     exchange,
-    finish_table,
+    give_back_table,
     heard,
     note_void,
     note_wait,
-    release_table,
-    renew_table,
     stamped,
 )
+from deadheat.league.service.tables.turns import finish
 from deadheat.league.telemetry import doing
 from deadheat.sandbox.arena import Arena
 from deadheat.sandbox.box import bot_limits
@@ -88,12 +87,13 @@ def play_table(context: Context, table_id: int) -> bool:
     if job is None:
         turn = partial(turn_away, life=TABLES, row_id=table_id, host=context.host)
         return not turned_away(context, f"exhibition {table_id}", turn)
+    held = (job.table_id, job.attempt)
     try:
         with doing("exhibition", exhibition=job.table_id, attempt=job.attempt, game=job.game):
             log.info("exhibition %d attempt %d: %s in %d seats", job.table_id, job.attempt, job.game, job.seats)
             if job.season_id is not None:
                 metrics.appear(job.game, job.season_id)
-            heartbeat = Heartbeat.of(context, lambda session: renew_table(session, job))
+            heartbeat = Heartbeat.of(context, lambda session: TABLES.renew(session, *held))
             context.blobs.must_take()
             transcript = run(context, job, heartbeat)
             transcript = replace(transcript, about=insist(context, lambda session: stamped(session, job)))
@@ -102,11 +102,12 @@ def play_table(context: Context, table_id: int) -> bool:
         log.warning("exhibition %d: the lease of attempt %d was lost", job.table_id, job.attempt)
     except Exception as error:  # noqa: BLE001  any other error is ours: it is played again
         failure = failure_of(TABLES, f"exhibition {job.table_id} attempt {job.attempt}", error)
-        where, void = (context.worker, failure, context.host), isinstance(error, TransportError)
-        insist(context, lambda session: release_table(session, job, *where, void=void))
+        failed, void = (*held, context.worker, failure, context.host), isinstance(error, TransportError)
+        insist(context, lambda session: give_back_table(session, *failed, void=void))
     else:
         with doing("finish", exhibition=job.table_id):
-            ended = insist(context, lambda session: finish_table(session, job, transcript.result, sha256, transcript))
+            over = (*held, transcript.result, sha256, transcript)
+            ended = insist(context, lambda session: finish(session, *over))
             if ended and job.season_id is not None:
                 metrics.record([transcript], latencies(transcript), job.season_id)
     return True

@@ -31,7 +31,7 @@ from deadheat.league.service.people.access import Access
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import existing_user
 from deadheat.league.service.rankings.standings import refit
-from deadheat.league.service.tables import advising, places, programs, viewing
+from deadheat.league.service.tables import advising, places, programs, turns, viewing
 from deadheat.league.service.tables.programs import TableJob
 from deadheat.league.states import Role, TableState
 from deadheat.league.tables import Bot, GameTable, RatingPoint
@@ -241,7 +241,7 @@ def over(site: Site) -> tuple[Browser, TableJob, Transcript]:
     record = decode(content)
     with site.world.db.transaction() as session:
         session.get_one(GameTable, job.table_id).seed = record.seed
-    assert site.world.write(programs.finish_table, job, record.result, site.blobs.put(content))
+    assert site.world.write(turns.finish, job.table_id, job.attempt, record.result, site.blobs.put(content))
     return ada, job, record
 
 

@@ -168,7 +168,7 @@ def test_peoples_matches_are_measured_while_they_wait_and_by_how_they_ended(site
             job = programs.claim_table(session, exhibition_id, "w1", world.host)
             assert job is not None
             result = Result((1, 2), None, {} if fault is None else {1: fault})
-            assert programs.finish_table(session, job, result, "c" * 64)
+            assert turns.finish(session, job.table_id, job.attempt, result, "c" * 64)
 
     for fault in (None, Fault.EXITED, None, Fault.TIMEOUT):
         end(fault)

@@ -4,7 +4,7 @@ import os
 import runpy
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from subprocess import Popen
 from typing import Any
@@ -15,6 +15,7 @@ from deadheat.engine.core import Reply
 from deadheat.engine.games.folder import bots_of
 from deadheat.engine.unfinished import write_replies
 from deadheat.league.database import Database
+from deadheat.league.records.tables import TableTurn
 from deadheat.league.service.people.access import issue_token
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.tables import sitting, turns
@@ -54,7 +55,12 @@ def league(count: int, on_postgresql: bool = False) -> Iterator[tuple[World, Dat
 
 
 def make(
-    now: Database, game: str, who: Agents, seed: bytes = b"", replies: list[dict[int, Reply]] | None = None
+    now: Database,
+    game: str,
+    who: Agents,
+    seed: bytes = b"",
+    replies: list[dict[int, Reply]] | None = None,
+    pace_seconds: float | None = None,
 ) -> int:
     """Begin a match of these agents; if it has come so far already, nobody's time is limited."""
     me: sitting.Wanted = "me"
@@ -63,6 +69,8 @@ def make(
         table_id = sitting.open_table(session, who[0][0], game, [me, *others], sitting.Agent("a"))
         for person, _ in who[1:]:
             sitting.join_table(session, person, table_id, sitting.Agent("b"))
+        if pace_seconds is not None:
+            turns.at_table(session, table_id).row.pace_seconds = pace_seconds
         if replies is not None:
             table = turns.at_table(session, table_id)
             table.row.seed, table.row.pace_seconds = seed, 1e6
@@ -90,11 +98,17 @@ class Noting(Client):
         return receipt
 
 
-def play(game: str, table_id: int, token: str) -> tuple[int, dict[int, str]]:
+def play(
+    game: str, table_id: int, token: str, url: str = URL, think: Callable[[], None] = lambda: None
+) -> tuple[int, dict[int, str]]:
     """Play a match, and return the seat with its answers that have receipts, by turn."""
     answer = bot(game)
-    with Noting(URL, token) as client:
+
+    def decide(turn: TableTurn) -> str:
+        think()
+        return str([said for line in turn.lines if (said := answer(line))][-1])
+
+    with Noting(url, token) as client:
         client.receipts = {}
-        agent = deadheat.Agent(client, "a")
-        end = agent.play(table_id, lambda turn: [said for line in turn.lines if (said := answer(line))][-1])
+        end = deadheat.Agent(client, "a").play(table_id, decide)
         return end.seat, client.receipts

@@ -7,13 +7,21 @@
 random bots as may play, and of the longest that there can be.
 (c) 50 agents play over HTTP while the API is killed every ten seconds. Each answer with a receipt must be in the record
 once and as sent, and nobody may be blamed.
+(d) Agents behind a line with a round trip of 300 ms, of whose packets 2 % are lost and sent again. They use up to 95 %
+of their pace of two seconds for themselves, and nobody may be late.
 """
 
+import asyncio
 import json
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from queue import Queue
+from random import Random
+from threading import Thread
 from typing import Any
 
 from deadheat.cli.server.api_client import Client
@@ -25,12 +33,13 @@ from deadheat.engine.unfinished import Playing
 from deadheat.games.liars_dice.rules import BIDS, HEIGHT, Bid
 from deadheat.league.database import Database
 from deadheat.league.service.tables import sitting, turns
-from tests.benchmarks.agents import URL, Agents, api, bot, league, make, play
+from tests.benchmarks.agents import PORT, URL, Agents, api, bot, league, make, play
 from tests.benchmarks.site import _cpu_ns
 from tests.benchmarks.targets import Targets, arguments
 from tests.league.world import World
 
 ADDED, TURN = 0.02, 8.0  # processors that 1,000 tables may add; a turn at the end as a multiple of one at the beginning
+PACE_SECONDS, ROUND_TRIP_SECONDS = 2.0, 0.3
 PLAYED, AGENTS = ("liars-dice", "yacht-auction"), 50
 
 
@@ -47,6 +56,7 @@ def main() -> int:
         of_a_turn(targets, game, 5 if chosen.short else 20)
     of_a_turn(targets, "liars-dice", 2, lowest=True)
     killed(targets, 30 if chosen.short else 60 * chosen.minutes)
+    far_away(targets, 2 if chosen.short else 8)
     return targets.report()
 
 
@@ -137,6 +147,71 @@ def killed(targets: Targets, seconds: float) -> None:
     print(f"(c) the API was killed {kills} times during {found['answers']} answers in {len(given)} matches")
     for what in ("lost", "doubled", "substituted", "blamed"):
         print(f"    {what:12} {targets.shown(what, found[what], most=0, form='d')}")
+
+
+def far_away(targets: Targets, pairs: int) -> None:
+    found, dice = Counter[str](), Random(1)
+
+    def think() -> None:
+        time.sleep(dice.uniform(0.5, 0.95) * PACE_SECONDS)
+
+    with (
+        league(2 * pairs) as (world, now, who),
+        api(world),
+        line() as (url, lost),
+        ThreadPoolExecutor(2 * pairs) as pool,
+    ):
+        tables, playing = [], []
+        for first in range(0, 2 * pairs, 2):
+            tables.append(table_id := make(now, PLAYED[1], who[first : first + 2], pace_seconds=PACE_SECONDS))
+            playing += [
+                pool.submit(play, PLAYED[1], table_id, token, url, think) for _, token in who[first : first + 2]
+            ]
+        answers = sum(len(one.result()[1]) for one in playing)
+        with Client(URL) as client:
+            for table_id in tables:
+                found["late"] += len(decode(client.download(f"/v1/exhibitions/{table_id}/transcript")).result.faults)
+    late = targets.shown("late", found["late"], most=0, form="d")
+    print(f"(d) 300 ms and 2 % loss: {answers} answers, {sum(lost)} packets lost, {late} seats late")
+
+
+@contextmanager
+def line() -> Iterator[tuple[str, list[bool]]]:
+    """Run a relay to the API, and yield its address, with which of its packets were lost."""
+    lost, dice, begun = list[bool](), Random(2), Queue[tuple[Any, Any, int]]()
+
+    async def carry(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        loop, waiting = asyncio.get_running_loop(), asyncio.Queue[tuple[float, bytes]]()
+
+        async def deliver() -> None:
+            while (each := await waiting.get())[1]:
+                await asyncio.sleep(each[0] - loop.time())
+                sink.write(each[1])
+            sink.close()
+
+        sending = asyncio.create_task(deliver())
+        while data := await source.read(1400):
+            lost.append(dice.random() < 0.02)
+            waiting.put_nowait((loop.time() + ROUND_TRIP_SECONDS * (2.5 if lost[-1] else 0.5), data))
+        waiting.put_nowait((0, b""))
+        await sending
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            there = await asyncio.open_connection("127.0.0.1", PORT)
+            await asyncio.gather(carry(reader, there[1]), carry(there[0], writer))
+
+    async def relay() -> None:
+        server, ended = await asyncio.start_server(connected, "127.0.0.1", 0), asyncio.Event()
+        begun.put((asyncio.get_running_loop(), ended, server.sockets[0].getsockname()[1]))
+        await ended.wait()
+
+    thread = Thread(target=asyncio.run, args=(relay(),))
+    thread.start()
+    loop, ended, port = begun.get()
+    yield f"http://127.0.0.1:{port}", lost
+    loop.call_soon_threadsafe(ended.set)
+    thread.join()
 
 
 def compare(record: Any, answers: dict[int, dict[int, str]], found: Counter[str]) -> None:

@@ -7,7 +7,7 @@ from sqlmodel import Session, col, update
 
 from deadheat.engine.core import Fault, Reply
 from deadheat.engine.transcript import decode_reply
-from deadheat.league.service.tables.programs import TableJob, exchange, heard, renew_table
+from deadheat.league.service.tables.programs import TABLES, TableJob, exchange, heard
 from deadheat.league.service.tables.turns import at_table, attend, go_on, put, report, watch
 from deadheat.league.states import SeatKind
 from deadheat.league.tables import GameTable
@@ -68,5 +68,5 @@ def wait(world: World, job: TableJob, seconds: float) -> None:
         world.clock.turn(step)
         with world.db.transaction() as session:
             session.exec(update(GameTable).where(col(GameTable.id) == job.table_id).values(watched_at=world.clock.now))
-        assert world.write(renew_table, job)
+        assert world.write(TABLES.renew, job.table_id, job.attempt)
         seconds -= step

@@ -169,7 +169,10 @@ def test_an_agent_is_not_told_otherwise_after_our_failure(world: World) -> None:
     assert world.write(programs.exchange, job, 1, {0: Reply("BID B 9", 7)}) is None
     over = fetch(world, ada, job.table_id, 2)
     assert (over.state, over.fault, over.ranks, over.prompt) == (TableState.ABANDONED, None, None, None)
-    assert not world.write(programs.renew_table, job) and world.row(GameTable, job.table_id).open_place is None
+    assert (
+        not world.write(programs.TABLES.renew, job.table_id, job.attempt)
+        and world.row(GameTable, job.table_id).open_place is None
+    )
 
 
 OTHER_RULES = '[[[0,"OK",0,null,null,0]]]'

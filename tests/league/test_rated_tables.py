@@ -91,7 +91,7 @@ def test_who_resigns_while_no_worker_has_the_full_table_has_lost(world: World, g
     if given_back:
         job = claim(world, table_id)
         asked(world, ada, job)
-        world.write(programs.release_table, job, "w1", Failure(Cause.WORKER_STOPPED, ""))
+        world.write(programs.give_back_table, job.table_id, job.attempt, "w1", Failure(Cause.WORKER_STOPPED, ""))
     world.write(turns.resign, ada, table_id, SeatKind.AGENT)
     assert (state(world, table_id), match_state(world, table_id)) == (TableState.QUEUED, MatchState.SCHEDULED)
     assert world.read(sitting.seats_of, ada) == [], "the agent may play elsewhere"
@@ -107,7 +107,7 @@ def test_a_punctual_agent_is_never_late_however_long_its_match_takes(world: Worl
     bot = asked(world, ada, job)
     for _ in range(pace):
         world.clock.turn(1)
-        assert world.write(programs.renew_table, job)
+        assert world.write(programs.TABLES.renew, job.table_id, job.attempt)
         world.write(tabled.watched)
     assert world.read(turns.at_table, table_id).seats[1 - bot].reply is None
     answer(world, ada, table_id, 1, HIGH)
@@ -212,7 +212,7 @@ def test_an_agent_that_was_retired_after_the_freeze_gets_no_table(world: World) 
 def test_a_match_that_somebody_has_left_waits_for_a_worker_however_long(world: World) -> None:
     ada, table_id = against_house(world, season(world))
     asked(world, ada, (job := claim(world, table_id)))
-    world.write(programs.release_table, job, "w1", Failure(Cause.WORKER_STOPPED, ""))
+    world.write(programs.give_back_table, job.table_id, job.attempt, "w1", Failure(Cause.WORKER_STOPPED, ""))
     world.write(turns.resign, ada, table_id, SeatKind.AGENT)
     world.clock.turn(places.QUEUE_SECONDS + 1)
     world.write(places.give_up_waiting)
@@ -225,7 +225,7 @@ def test_no_hour_ends_a_match_of_a_season(world: World) -> None:
     ada, table_id = against_house(world, season(world, 300))
     asked(world, ada, (job := claim(world, table_id)))
     world.clock.turn(world.settings.exhibition_seconds + 1)
-    world.write(programs.release_table, job, "w1", Failure(Cause.HOST_UNFIT, "busy"))
+    world.write(programs.give_back_table, job.table_id, job.attempt, "w1", Failure(Cause.HOST_UNFIT, "busy"))
     assert (state(world, table_id), match_state(world, table_id)) == (TableState.QUEUED, MatchState.SCHEDULED)
 
 
@@ -233,7 +233,7 @@ def test_who_is_asked_a_turn_again_hears_of_it(world: World) -> None:
     ada, table_id = against_house(world, season(world))
     asked(world, ada, (job := claim(world, table_id)))
     turn = fetch(world, ada, table_id).turn
-    world.write(programs.release_table, job, "w1", Failure(Cause.WORKER_STOPPED, ""))
+    world.write(programs.give_back_table, job.table_id, job.attempt, "w1", Failure(Cause.WORKER_STOPPED, ""))
     (bot,) = (job := claim(world, table_id)).programs
     for step, line in enumerate(("OK", LOW)[: 2 - bot]):
         assert not world.read(viewing.is_news, ada, table_id, turn)
@@ -263,7 +263,7 @@ def test_a_void_attempt_stands_in_the_ledger_and_the_next_one_has_the_same_dice(
     ada, table_id = against_house(world, season(world))
     asked(world, ada, (job := claim(world, table_id)))
     assert world.write(programs.note_void, job, Failure("host-memory", "12 MB"))
-    world.write(programs.release_table, job, "w1", Failure(Cause.WORKER_STOPPED, ""))
+    world.write(programs.give_back_table, job.table_id, job.attempt, "w1", Failure(Cause.WORKER_STOPPED, ""))
     world.write(turns.resign, ada, table_id, SeatKind.AGENT)
     lost(world, job := claim(world, table_id))
     table = world.read(turns.at_table, table_id)
@@ -272,7 +272,7 @@ def test_a_void_attempt_stands_in_the_ledger_and_the_next_one_has_the_same_dice(
     game, about = GAMES[row.game], world.read(programs.stamped, job)
     record = Transcript(row.game, game.rules_version, row.seats, row.seed, match.exchanges, match.result, about)
     sha256 = hashlib.sha256(encode(record)).hexdigest()
-    assert world.write(programs.finish_table, job, match.result, sha256, record)
+    assert world.write(turns.finish, job.table_id, job.attempt, match.result, sha256, record)
     detail = world.read(match_detail, row.match_id or 0, whole=True)
     assert [(each.cause, each.detail, each.seed_number) for each in detail.attempts] == [
         ("host-memory", "12 MB", 1),

@@ -25,7 +25,7 @@ from deadheat.league.service.rulings.appeals import appealable, open_appeal
 from deadheat.league.service.rulings.rulings import rejudge_match, restore_match, void_match
 from deadheat.league.service.seasons import entries, participation, seasons
 from deadheat.league.service.seasons.absence import disqualify, reinstate
-from deadheat.league.service.tables import programs, sitting
+from deadheat.league.service.tables import programs, sitting, turns
 from deadheat.league.service.views.matches import match_detail, matches
 from deadheat.league.states import IN_PLAY, AppealState, FinalsFormat, MatchState, Purpose, Role, SeasonState
 from deadheat.league.storage.backup import back_up, named_blobs
@@ -234,7 +234,7 @@ def test_a_back_up_has_what_people_played(world: World, tmp_path: Path) -> None:
     name = Blobs(world.settings.blobs).put(b"the transcript")
     with world.db.transaction() as session:
         job = programs.claim_table(session, exhibition_id, "w", world.host)
-        assert job is not None and programs.finish_table(session, job, Result((1, 2), None, {}), name)
+        assert job is not None and turns.finish(session, job.table_id, job.attempt, Result((1, 2), None, {}), name)
     assert name in named_blobs(back_up(world.settings, tmp_path / "kept").database)
 
 

@@ -50,11 +50,11 @@ def leave(world: World, person: Person, exhibition_id: int) -> None:
 
 
 def release(world: World, job: TableJob, cause: str, *, void: bool = False) -> None:
-    world.write(programs.release_table, job, "w1", Failure(cause), void=void)
+    world.write(programs.give_back_table, job.table_id, job.attempt, "w1", Failure(cause), void=void)
 
 
 def finish(world: World, job: TableJob, result: Result = WON) -> bool:
-    return world.write(programs.finish_table, job, result, "c" * 64)
+    return world.write(turns.finish, job.table_id, job.attempt, result, "c" * 64)
 
 
 def claim(world: World, exhibition_id: int) -> TableJob:
@@ -206,7 +206,7 @@ def state(world: World, exhibition_id: int) -> TableState:
 def long_after(world: World, jobs: list[TableJob], seconds: float = places.QUEUE_SECONDS + 60) -> None:
     world.clock.turn(seconds)
     for job in jobs:
-        assert world.write(programs.renew_table, job)
+        assert world.write(programs.TABLES.renew, job.table_id, job.attempt)
 
 
 def test_who_waited_long_for_a_place_has_all_the_time_for_a_worker_once_it_is_free(world: World) -> None:
@@ -298,7 +298,9 @@ def test_of_two_matches_that_end_at_once_each_lets_somebody_in(world: World) -> 
     _, jobs, waiting = full(world, 3)
     long_after(world, jobs)
     swept(world)
-    world.at_once(*(lambda session, job=job: programs.finish_table(session, job, WON, "c" * 64) for job in jobs[:2]))
+    world.at_once(
+        *(lambda session, job=job: turns.finish(session, job.table_id, job.attempt, WON, "c" * 64) for job in jobs[:2])
+    )
     assert swept(world) == waiting[:2]
     assert {state(world, one) for one in waiting} == {TableState.QUEUED}
 
@@ -342,7 +344,10 @@ def test_a_match_that_ends_while_another_ones_place_is_given_lets_in_somebody_el
     _, jobs, waiting = full(world, 3)
     long_after(world, jobs)
     swept(world)
-    ends = (partial(programs.finish_table, job=job, result=WON, transcript_sha256="c" * 64) for job in jobs[:2])
+    ends = (
+        partial(turns.finish, table_id=job.table_id, attempt=job.attempt, result=WON, transcript_sha256="c" * 64)
+        for job in jobs[:2]
+    )
     overtaken(world, monkeypatch, *ends)
     assert swept(world) == waiting[:2]
     assert {state(world, one) for one in waiting} == {TableState.QUEUED}
@@ -453,8 +458,8 @@ def test_a_worker_that_falls_silent_is_followed_by_another_that_knows_what_was_a
     assert (again.attempt, len(again.replies)) == (2, 2)
     assert not ask(world, job, READY), "the first one is late"
     assert hear(world, job) is None
-    assert not world.write(programs.renew_table, job)
-    assert world.write(programs.renew_table, again)
+    assert not world.write(programs.TABLES.renew, job.table_id, job.attempt)
+    assert world.write(programs.TABLES.renew, again.table_id, again.attempt)
 
 
 def test_voids_count_whichever_worker_they_befell_and_whatever_their_cause(world: World) -> None:
@@ -530,7 +535,7 @@ def test_a_person_who_waits_in_vain_is_told(world: World) -> None:
 
 def test_a_machine_that_cannot_even_try_is_given_no_more_until_it_has_been_checked(world: World) -> None:
     _, job = begun(world)
-    world.write(programs.release_table, job, "w1", Failure("no-engine"), world.host)
+    world.write(programs.give_back_table, job.table_id, job.attempt, "w1", Failure("no-engine"), world.host)
     assert world.write(programs.claim_table, job.table_id, "w1", world.host) is None
     world.write(hosts.record_check, world.host, {}, ("it is too busy",), 60)
     assert world.write(programs.claim_table, job.table_id, "w1", world.host) is None
@@ -671,7 +676,7 @@ def test_a_persons_time_stands_still_while_the_database_is_away(world: World) ->
     _, job = begun(world)
     world.clock.turn(world.settings.exhibition_move_seconds + 1)
     assert hear(world, job) == NOTHING, "nobody could renew the lease meanwhile"
-    assert world.write(programs.renew_table, job)
+    assert world.write(programs.TABLES.renew, job.table_id, job.attempt)
     wait(world, job, world.settings.exhibition_move_seconds - 1)
     assert hear(world, job) == NOTHING, "all of it"
     wait(world, job, 2 + turns.GRACE.total_seconds())

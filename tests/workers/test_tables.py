@@ -33,7 +33,7 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings import closing
 from deadheat.league.service.tables import entering, queueing, sitting, turns, viewing
 from deadheat.league.service.tables.advising import LEASE, MOST_TRIES, due_advice
-from deadheat.league.service.tables.programs import TableJob, claim_next_table, release_table
+from deadheat.league.service.tables.programs import TableJob, claim_next_table, give_back_table
 from deadheat.league.service.tables.viewing import Table, TableInfo
 from deadheat.league.service.views.matches import match_detail
 from deadheat.league.states import NOT_OVER, JobState, Players, SeatKind, TableState
@@ -290,11 +290,11 @@ def test_a_database_that_is_away_for_a_while_loses_nothing_of_a_match(world: Pla
         monkeypatch.setattr(at_work, name, away)
 
     flaky("exchange")
-    flaky("finish_table")
+    flaky("finish")
     ada = played(world, person, exhibition_id)
     found = info(world, exhibition_id)
     assert (found.state, found.voids, found.fault) == (TableState.DONE, 0, None)
-    assert failed["exchange"] % 3 == 0 and failed["exchange"] >= 3 * len(ada.moves) and failed["finish_table"] == 3
+    assert failed["exchange"] % 3 == 0 and failed["exchange"] >= 3 * len(ada.moves) and failed["finish"] == 3
     replay(GAMES[found.game], transcript(world, exhibition_id))
 
 
@@ -321,7 +321,7 @@ def test_who_waits_for_a_slot_for_a_match_that_is_lost_stops_waiting(world: Play
     _, exhibition_id = seated(world)
     job = world.write(claim_next_table, exhibition_id, "w1", world.context.host)
     assert job is not None
-    world.write(release_table, job, "w1", Failure(Cause.LEASE_EXPIRED))
+    world.write(give_back_table, job.table_id, job.attempt, "w1", Failure(Cause.LEASE_EXPIRED))
     monkeypatch.setattr(at_work, "TELL_SECONDS", 0)
     asked = itertools.count()
 

@@ -99,7 +99,7 @@ class Life:
         claimed = {"id": row_id, "attempt": attempt, "state": self.held}
         return set_values(session, self.table, *conditions, where=claimed, **values) == 1
 
-    def renew(self, session: Session, row_id: int, attempt: int, **values: object) -> bool:
+    def renew(self, session: Session, /, row_id: int, attempt: int, **values: object) -> bool:
         """Prolong the lease. Return False if it is lost and the worker should stop."""
         return self.change(session, row_id, attempt, lease_until=_lease_until(session), **values)
 

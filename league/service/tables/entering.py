@@ -17,7 +17,7 @@ from deadheat.league.errors import NameTaken, WrongState
 from deadheat.league.service.bots.bots import AGENT, DAY, Upload, add_version, create_bot, must_be_active
 from deadheat.league.service.course.states import past_its_ladder
 from deadheat.league.service.ground.lookups import entry_of
-from deadheat.league.service.ground.steps import existing, lock_season
+from deadheat.league.service.ground.steps import lock_season
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.absence import must_take_part
 from deadheat.league.service.seasons.entries import enter
@@ -34,15 +34,6 @@ MOST_A_DAY = 12
 def claim_of(agent: Agent) -> bytes:
     """Return the source of an agent's version, which is kept like any upload."""
     return f"{agent.model or agent.name}\n".encode()
-
-
-def must_be_played(session: Session, season_id: int) -> None:
-    """Check that agents play in the season now. Raises NotFound, WrongState."""
-    season = existing(session, Season, season_id)
-    if season.players is not Players.AGENTS:
-        raise WrongState("programs", _("Programs play in this season: enter a bot instead."))
-    if season.state not in ON_LADDER or past_its_ladder(season, now(session)):
-        raise WrongState.of_season(season.state, _("agents play while it is %(states)s"), ON_LADDER)
 
 
 class NotStored(Exception):
@@ -63,7 +54,10 @@ def queue(
         TooMany, OverQuota, NotAdmitted, TooSoon: as for bots that enter, and for agents that sit down.
     """
     season = lock_season(session, season_id)
-    must_be_played(session, season_id)
+    if season.players is not Players.AGENTS:
+        raise WrongState("programs", _("Programs play in this season: enter a bot instead."))
+    if season.state not in ON_LADDER or past_its_ladder(season, now(session)):
+        raise WrongState.of_season(season.state, _("agents play while it is %(states)s"), ON_LADDER)
     bot = _bot(session, person, season, agent)
     if (seated := session.exec(_seats_of(person, season.id, bot.id)).first()) is not None:
         return seated

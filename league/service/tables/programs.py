@@ -14,9 +14,8 @@ from functools import cache
 from sqlalchemy import Update, bindparam
 from sqlmodel import Session, col, select
 
-from deadheat.engine.core import Reply, Result, Seat
+from deadheat.engine.core import Reply, Seat
 from deadheat.engine.games.folder import Identity
-from deadheat.engine.transcript import Transcript
 from deadheat.engine.unfinished import Replies, said
 from deadheat.league.causes import BLAMELESS, Cause
 from deadheat.league.database import now, settings_of
@@ -34,7 +33,6 @@ from deadheat.league.service.tables.turns import (
     about,
     allow_for_absence,
     at_table,
-    finish,
     go_back,
     go_on,
     put,
@@ -188,14 +186,9 @@ def note_wait(session: Session, job: TableJob, waits: bool) -> bool:
     return TABLES.change(session, job.table_id, job.attempt, waits_since_at=since)
 
 
-def renew_table(session: Session, job: TableJob) -> bool:
-    """Prolong the lease. Return False if it is lost."""
-    return TABLES.renew(session, job.table_id, job.attempt)
-
-
 def note_void(session: Session, job: TableJob, failure: Failure) -> bool:
     """Note that the service failed at an attempt, and tell the person; the next attempt asks again. Return False if
-    there is none, because the worker no longer holds the match, or this attempt was the last (`release_table` counts
+    there is none, because the worker no longer holds the match, or this attempt was the last (`give_back_table` counts
     that).
     """
     again = col(GameTable.failures) + 1 < settings_of(session).match_attempts
@@ -213,33 +206,25 @@ def _ask_nobody(session: Session, table_id: int) -> None:
     set_values(session, TableSeat, where={"table_id": table_id}, **NOT_ASKED)
 
 
-def finish_table(
-    session: Session, job: TableJob, result: Result, transcript_sha256: str, transcript: Transcript | None = None
-) -> bool:
-    """Store the result, as `finish` does. Return False if it is too late; nothing was changed then."""
-    return finish(session, job.table_id, job.attempt, result, transcript_sha256, transcript)
-
-
-def release_table(
-    session: Session, job: TableJob, worker: str, failure: Failure, host: Host | None = None, *, void: bool = False
-) -> bool:
-    """Give the match back because we failed at it. Return False if it is lost; nothing was changed then.
-
-    `void`: it had begun, so the person waited in vain, and the failure counts whatever its cause. `host`: the machine
-    where it failed, which may be to blame (`blame_host`).
-    """
-    if host is not None:
-        blame_host(session, host, failure.cause, failure.detail)
-    return give_back_table(session, job.table_id, job.attempt, worker, failure, void=void)
-
-
 def give_back_table(
-    session: Session, table_id: int, attempt: int, worker: str | None, failure: Failure, *, void: bool = False
+    session: Session,
+    table_id: int,
+    attempt: int,
+    worker: str | None,
+    failure: Failure,
+    host: Host | None = None,
+    *,
+    void: bool = False,
 ) -> bool:
     """Return the match to the queue for another attempt after a pause, or abandon it after as many failures as a match
     of bots, or after too long. Return False if it is too late; nothing was changed then. A clean hand-back is no
     failure: the answers are given again.
+
+    `void`: it had begun, so people waited in vain, and the failure counts whatever its cause. `host`: the machine
+    where it failed, which may be to blame (`blame_host`).
     """
+    if host is not None:
+        blame_host(session, host, failure.cause, failure.detail)
     facts: dict[str, object] = {"waits_since_at": None}
     pauses = 0
     if failure.cause != Cause.WORKER_STOPPED:

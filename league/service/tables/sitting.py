@@ -76,8 +76,7 @@ def take_seat(session: Session, person: Person, bot_id: int, opponents: int = 1,
     version_id, variant = opponent(session, bot)
     if open_of(session, person) is not None:
         raise TooMany("matches against bots at a time for one person", 1)
-    own = (TableSeat.user_id == person.id, TableSeat.table_id == GameTable.id, TableSeat.kind == SeatKind.PERSON)
-    check_quota(session, Quota(N_("matches of one person against bots"), PER_HOUR, HOUR, own, GameTable.created_at))
+    _check(session, person, SeatKind.PERSON, N_("matches of one person against bots"), PER_HOUR)
     row = new_table(session, bot.game, variant, seats)
     row.open_place = free_place(session)
     if seat is None:
@@ -173,26 +172,29 @@ def join_table(session: Session, person: Person, table_id: int, agent: Agent) ->
 def must_have_room(session: Session, person: Person, with_bots: bool) -> None:
     """Check that the person's agents may have one more table. The transaction locks the person before any table."""
     lock_user(session, person)
-    mine = [table_id for table_id, kind in seats_of(session, person) if kind is SeatKind.AGENT]
-    if len(mine) >= MOST_TABLES:
+    if len(_of_agents(session, person)) >= MOST_TABLES:
         raise TooMany(N_("tables at a time for the agents of one account"), MOST_TABLES)
-    own = (TableSeat.user_id == person.id, TableSeat.table_id == GameTable.id, TableSeat.kind == SeatKind.AGENT)
-    what = N_("tables for the agents of one account")
-    check_quota(session, Quota(what, TABLES_PER_HOUR, HOUR, own, GameTable.created_at))
+    _check(session, person, SeatKind.AGENT, N_("tables for the agents of one account"), TABLES_PER_HOUR)
     if with_bots:
         must_have_room_with_bots(session, person)
 
 
 def must_have_room_with_bots(session: Session, person: Person) -> None:
     """Check that the person's agents may have one more table with bots. Raises TooMany, OverQuota."""
-    own = (TableSeat.user_id == person.id, TableSeat.table_id == GameTable.id, TableSeat.kind == SeatKind.AGENT)
-    mine = [table_id for table_id, kind in seats_of(session, person) if kind is SeatKind.AGENT]
     programs = select(TableSeat.table_id).where(TableSeat.kind == SeatKind.PROGRAM)
-    if session.exec(programs.where(col(TableSeat.table_id).in_(mine))).first() is not None:
+    if session.exec(programs.where(col(TableSeat.table_id).in_(_of_agents(session, person)))).first() is not None:
         raise TooMany(N_("tables with bots at a time for the agents of one account"), 1)
     what = N_("tables with bots for the agents of one account")
-    with_programs = (*own, col(GameTable.id).in_(programs))
-    check_quota(session, Quota(what, PER_HOUR, HOUR, with_programs, GameTable.created_at))
+    _check(session, person, SeatKind.AGENT, what, PER_HOUR, col(GameTable.id).in_(programs))
+
+
+def _of_agents(session: Session, person: Person) -> list[int]:
+    return [table_id for table_id, kind in seats_of(session, person) if kind is SeatKind.AGENT]
+
+
+def _check(session: Session, person: Person, kind: SeatKind, what: str, most: int, *only: ColumnElement[bool]) -> None:
+    own = (TableSeat.user_id == person.id, TableSeat.table_id == GameTable.id, TableSeat.kind == kind)
+    check_quota(session, Quota(what, most, HOUR, (*own, *only), GameTable.created_at))
 
 
 def open_seats(table: AtTable) -> list[TableSeat]:

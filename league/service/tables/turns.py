@@ -358,7 +358,7 @@ def answer(
     put(seat, Reply(line, 0))
     stamps = (seat.ready_at or received_at, seat.delivered_at or received_at, received_at, at)
     seat.turns = [*seat.turns, [turn, len(table.replies), *(round(stamp.timestamp() * 1000) for stamp in stamps)]]
-    return Receipt(turn, received_at, at, is_last=go_on(session, table).result is not None)
+    return _receipt(seat.turns[-1], go_on(session, table).result is not None)
 
 
 def _since_asked(row: GameTable, seat: TableSeat, at: datetime) -> tuple[timedelta, Absences]:
@@ -374,12 +374,19 @@ def _since_asked(row: GameTable, seat: TableSeat, at: datetime) -> tuple[timedel
 
 def _given(table: AtTable, seat: TableSeat, turn: int) -> tuple[str | None, Receipt] | None:
     """Return what the seat has answered to a turn, if it has, and the receipt."""
-    for number, step, _ready, _delivered, *stamps in seat.turns:
-        if number == turn:
+    for given in seat.turns:
+        if given[0] == turn:
+            step = given[1]
             reply = table.replies[step][seat.seat] if step < len(table.replies) else _answer(seat, None)
-            received_at, recorded_at = (datetime.fromtimestamp(stamp / 1000, UTC) for stamp in stamps)
-            return (reply and reply.line), Receipt(turn, received_at, recorded_at)
+            return (reply and reply.line), _receipt(given)
     return None
+
+
+def _receipt(given: list[int], is_last: bool = False) -> Receipt:
+    """Return the receipt of an answer with these stamps, the same however often it is asked for."""
+    turn, _step, _ready, _delivered, *stamps = given
+    received_at, recorded_at = (datetime.fromtimestamp(stamp / 1000, UTC) for stamp in stamps)
+    return Receipt(turn, received_at, recorded_at, is_last=is_last)
 
 
 def so_far(table: AtTable) -> Unfinished | None:
