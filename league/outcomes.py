@@ -33,10 +33,15 @@ def outcome(
     )
 
 
-def evidence(transcript: Transcript, timeouts: Sequence[Mapping[str, object]]) -> dict[str, object]:
+def evidence(transcript: Transcript) -> dict[str, object]:
     """Return the ledger's evidence of a match: for every time-out, and for time that the host took from its bots."""
     taken = Taken.of(transcript.prompts())
-    facts = {"timeouts": [*timeouts], "stolen_ns": taken.stolen_ns, "past_deadline": taken.past_deadline}
+    timeouts = [
+        {"seat": message.seat, "limit_ns": limit_ns, **reply.evidence.as_dict()}
+        for _, message, limit_ns, reply in transcript.measured()
+        if reply.fault is Fault.TIMEOUT and reply.evidence is not None
+    ]
+    facts = {"timeouts": timeouts, "stolen_ns": taken.stolen_ns, "past_deadline": taken.past_deadline}
     return {name: value for name, value in facts.items() if value}
 
 

@@ -74,6 +74,13 @@ class Trust(_Ladder):
     FULL = "full"  # everything
 
 
+class Found(StrEnum):
+    """The verdict on a machine whose matches trusted ones played again (`league.checking.duplicates`)."""
+
+    LATE = "late"  # its time-outs are not theirs
+    LIES = "lies"
+
+
 class Scope(_Ladder):
     """The part of its owner's rights that a token carries."""
 

@@ -130,6 +130,11 @@ class NoticeKind(StrEnum):
         "/desk/seasons/{season_id}#forecast",
     )
     UNFIT = "unfit", N_("{machine} is unfit to judge: {reason}"), "/operator#workers"  # for administrators
+    PLAYED_AGAIN = (  # because of the machine that played them
+        "played-again",
+        N_("Matches of {bot} in {season} are played again: the machine that played them is not to be trusted."),
+        "/bots/{bot_id}/matches",
+    )
     SEASON_INVITED = "season-invited", N_("You are invited to {season}."), "/seasons/{season_id}"
     ENTERED = "entered", N_("An organiser entered {bot} in {season}."), "/bots/{bot_id}/upload"
     TEAM_INVITED = "team-invited", N_("{captain} invites you to the team {team}."), "/account#teams"

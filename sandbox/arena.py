@@ -56,7 +56,6 @@ class Played:
 
     transcript: Transcript
     exits: Mapping[Seat, Exit]  # without a seat whose box failed after the result was fixed
-    convictions: Sequence[Mapping[str, object]] = ()  # the evidence of every time-out
 
 
 class Arena(contextlib.AbstractContextManager["Arena"]):
@@ -114,7 +113,7 @@ class Arena(contextlib.AbstractContextManager["Arena"]):
             pipes = self._begin(seating, seed, attempt, between)
             with quiet(self._away_from_bots) if self._favoured else uncollected():
                 transcript = run_match(game, len(seating), seed, around(pipes), about, attempt)
-            return Played(transcript, self._stop(dict(enumerate(seating)), transcript), pipes.convictions)
+            return Played(transcript, self._stop(dict(enumerate(seating)), transcript))
         except BaseException:
             self.close()
             raise
@@ -146,7 +145,7 @@ class Arena(contextlib.AbstractContextManager["Arena"]):
             transcript = run_match(game, seats, seed, with_person(resting), about, attempt)
             with hold():
                 self._rest(False)
-                return Played(transcript, self._stop(seating, transcript), pipes.convictions)
+                return Played(transcript, self._stop(seating, transcript))
         except BaseException:
             self.close()
             raise

@@ -182,8 +182,6 @@ class PipeTransport:
         self._turns = turns
         self._watch_ns = watch_ns
         self._delay = b""
-        self.convictions: list[dict[str, object]] = []
-        """The evidence of every time-out, for the ledger."""
 
     def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
         """Write all lines, and wait until every prompted seat is decided, each alone (ruling C-01).
@@ -293,7 +291,7 @@ class PipeTransport:
         if evidence is not None and evidence.wall_ns > prompt.limit_ns and evidence.own_ns > prompt.limit_ns:
             if evidence.frozen or evidence.signal == "none":
                 raise self._unjudged(prompt, evidence, Blame.UNKNOWN)
-            return self._timeout(prompt, stamp_ns, evidence)
+            return _reply(prompt, stamp_ns, evidence, fault=Fault.TIMEOUT)
         if stamp_ns > prompt.deadline_ns + self._watch_ns and evidence is not None:
             raise self._unjudged(prompt, evidence, Blame.HOST)
         if channel.killed and evidence is not None and evidence.stolen_ns > evidence.wall_ns // 2:
@@ -322,7 +320,7 @@ class PipeTransport:
         evidence = prompt.evidence(stamp_ns)
         blame = while_silent(evidence, prompt.limit_ns, self._watch_ns, waiting_ns)
         if blame is Blame.BOT:
-            return self._timeout(prompt, stamp_ns, evidence)
+            return _reply(prompt, stamp_ns, evidence, fault=Fault.TIMEOUT)
         if blame is not None:
             raise self._unjudged(prompt, evidence, blame, waiting_ns)
         now_ns = monotonic_ns()
@@ -332,10 +330,6 @@ class PipeTransport:
             prompt.beat_ns = stamp_ns
             self._heartbeat()
         return None
-
-    def _timeout(self, prompt: _Open, stamp_ns: int, evidence: Evidence) -> Reply:
-        self.convictions.append({"seat": prompt.seat, "limit_ns": prompt.limit_ns, **evidence.as_dict()})
-        return _reply(prompt, stamp_ns, evidence, fault=Fault.TIMEOUT)
 
     def _unjudged(self, prompt: _Open, evidence: Evidence, blame: Blame, waiting_ns: int = 0) -> TransportError:
         seat = f"seat {seat_number(prompt.seat)}"

@@ -157,7 +157,7 @@ def play_match(
         detail = str(error)[:MAX_DETAIL]
         return Run(match, None, AttemptRecord(started_at_ns, time.time_ns(), cause_of(error), detail, {}))
     broadcast.end()
-    known = evidence(played.transcript, played.convictions)
+    known = evidence(played.transcript)
     return Run(match, played, AttemptRecord(started_at_ns, time.time_ns(), Cause.PLAYED, evidence=known))
 
 

@@ -24,6 +24,7 @@ from deadheat.league.service.ground.life import Life
 from deadheat.league.service.jobs import sweep as league_sweep
 from deadheat.league.service.jobs.builds import BUILDS
 from deadheat.league.service.jobs.sweep import KINDS
+from deadheat.league.service.machines.trust import judge_machines, replay_played
 from deadheat.league.service.people.channels import forget_removed
 from deadheat.league.service.people.notices import forget_old
 from deadheat.league.service.rankings import standings
@@ -36,6 +37,7 @@ from deadheat.league.service.views.queues import take_sample
 from deadheat.league.storage.schema import WrongSchema, must_fit
 from deadheat.workers import metrics, stopping
 from deadheat.workers.advice import give_advice
+from deadheat.workers.again import play_again_when_due
 from deadheat.workers.broker.queue import (
     TICK_SECONDS,
     celery_app,
@@ -138,6 +140,7 @@ def play(series_id: int) -> None:
         step_aside(SERIES, series_id)
     else:
         ask_for_more(played_id)
+        play_again_when_due(context())
 
 
 def ask_for_more(series_id: int) -> None:
@@ -219,6 +222,9 @@ def sweep() -> None:
         metrics.leases_expired.labels(life.queue, host).inc()
     with context().database.transaction() as session:
         take_sample(session)
+    with context().database.transaction() as session:
+        judge_machines(session)
+        replay_played(session)
     for table_id in to_advise:
         enqueue_advice(table_id)
     for life, row_ids in swept.items():

@@ -128,7 +128,9 @@ def find_bot(client: Client, wanted: str, game: str = "", season: int = 0) -> in
     if not bots and season:
         return find_entry(client, season, wanted).bot_id
     if not bots:
-        fail(f"you have no bot {wanted!r}{f' for {game}' if game else ''}; `{command('bot', 'list')}` lists yours")
+        where = f"`{command('bot', 'list')}` lists yours"
+        where += ", and another author's has its number on its page" if "/" in wanted else ""
+        fail(f"you have no bot {wanted!r}{f' for {game}' if game else ''}; {where}")
     if len(bots) > 1:
         several = ", ".join(f"{bot.id} ({bot.game}{', ' + bot.team if bot.team else ''})" for bot in bots)
         fail(f"you have several bots named {wanted!r}; use a number: {several}")

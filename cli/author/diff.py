@@ -1,6 +1,6 @@
 """`deadheat diff`: where two playings of one match part."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -50,16 +50,12 @@ def first_difference(one: Transcript, other: Transcript) -> Parting | None:
     return None
 
 
-def unlike(one: Transcript, other: Transcript) -> str:
-    """Say in what two transcripts are not playings of the same match; "" if they are."""
+def _unlike(one: Transcript, other: Transcript) -> str | None:
+    """Name what differs if two transcripts are not playings of the same match."""
     dice = [attempt_seed(transcript.seed, transcript.attempt) for transcript in (one, other)]
-    same = {
-        "games": one.game == other.game,
-        "rules": (one.rules_version, one.variant) == (other.rules_version, other.variant),
-        "numbers of seats": one.seats == other.seats,
-        "dice": dice[0] == dice[1],
-    }
-    return next((f"they have different {what}" for what, equal in same.items() if not equal), "")
+    rules = [(transcript.rules_version, transcript.variant) for transcript in (one, other)]
+    same = {"game": one.game == other.game, "rules": rules[0] == rules[1], "dice": dice[0] == dice[1]}
+    return next((what for what, equal in same.items() if not equal), None if one.seats == other.seats else "seats")
 
 
 @says
@@ -70,22 +66,24 @@ def diff(one: One, other: Other, server: Server = "", token: Token = "") -> Outp
     """
     both = look(one, server, token), look(other, server, token)
     transcripts = both[0].transcript, both[1].transcript
-    if what := unlike(*transcripts):
-        fail(f"{both[0].name} and {both[1].name} are different matches: {what}", USAGE)
+    if what := _unlike(*transcripts):
+        fail(f"{both[0].name} and {both[1].name} are different matches: not the same {what}", USAGE)
     parting = first_difference(*transcripts)
     if parting is None:
         count = counted(len(transcripts[0].exchanges), "exchange")
         return Output({"same": True, "exchange": None}, f"All answers in {count} are the same; only times may differ.")
-    sides = [_side(transcript, parting, n) for n, transcript in enumerate(transcripts)]
+    sides = [
+        _side(transcript, parting, prompt) for transcript, prompt in zip(transcripts, parting.prompts, strict=True)
+    ]
     answer = {"same": False, "exchange": parting.exchange, "seat": parting.seat, "a": sides[0], "b": sides[1]}
-    return Output(answer, _text(both, parting), 1)
+    return Output(answer, _text(both, parting, sides), 1)
 
 
-def _side(transcript: Transcript, parting: Parting, number: int) -> Mapping[str, Any]:
-    prompt, result = parting.prompts[number], transcript.result
+def _side(transcript: Transcript, parting: Parting, prompt: Prompt) -> Mapping[str, Any]:
+    messages, result = transcript.exchanges[parting.exchange].messages, transcript.result
     return {
         "bot": players(transcript)[parting.seat],
-        "sent": _sent(transcript, parting),
+        "sent": [message.line for message in messages if message.seat == parting.seat],
         "replied": prompt.reply.line,
         "fault": prompt.reply.fault,
         "limit_ns": prompt.limit_ns,
@@ -95,21 +93,15 @@ def _side(transcript: Transcript, parting: Parting, number: int) -> Mapping[str,
     }
 
 
-def _sent(transcript: Transcript, parting: Parting) -> list[str]:
-    messages = transcript.exchanges[parting.exchange].messages
-    return [message.line for message in messages if message.seat == parting.seat]
-
-
-def _text(both: tuple[Looked, Looked], parting: Parting) -> Iterator[RenderableType]:
-    head, where = both[0].transcript.game, parting.where(both[0].transcript)
-    yield Text(f"{head}: the same until {where}, where seat {seat_number(parting.seat)} answers differently.", "bold")
-    for mark, looked, prompt in zip("AB", both, parting.prompts, strict=True):
-        transcript, reply = looked.transcript, prompt.reply
+def _text(both: Sequence[Looked], parting: Parting, sides: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
+    first, seat = both[0].transcript, seat_number(parting.seat)
+    yield Text(f"{first.game}: the same until {parting.where(first)}, where seat {seat} answers differently.", "bold")
+    for mark, looked, prompt, side in zip("AB", both, parting.prompts, sides, strict=True):
         yield ""
         yield Text.assemble((f"{mark}  ", "bold"), short(looked.name, NAME_WIDTH))
-        yield f"   seat {seat_number(parting.seat)} is {short(players(transcript)[parting.seat], NAME_WIDTH)}"
-        yield from (f"   << {visible(line)}" for line in _sent(transcript, parting))
-        line = visible(reply.line) if reply.line is not None else f"(no line: {reply.fault})"
-        yield f"   >> {line}   {took(reply)} of {limit(prompt.limit_ns)}"
-        scored = "" if transcript.result.points is None else f", {' : '.join(map(points, transcript.result.points))}"
-        yield f"   In the end: {ending(transcript, parting.seat)}{scored}."
+        yield f"   seat {seat} is {short(side['bot'], NAME_WIDTH)}"
+        yield from (f"   << {visible(line)}" for line in side["sent"])
+        line = f"(no line: {side['fault']})" if side["replied"] is None else visible(side["replied"])
+        yield f"   >> {line}   {took(prompt.reply)} of {limit(prompt.limit_ns)}"
+        scored = "" if side["points"] is None else f", {' : '.join(map(points, side['points']))}"
+        yield f"   In the end: {ending(looked.transcript, parting.seat)}{scored}."

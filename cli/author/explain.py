@@ -16,7 +16,7 @@ from rich.text import Text
 from deadheat.cli.author.matches import local_file, match_number
 from deadheat.cli.console import USAGE, fail, last_lines, note, quoted, short
 from deadheat.cli.console import command as to_type
-from deadheat.cli.local import profile
+from deadheat.cli.local import profiling
 from deadheat.cli.local.bots import HOUSE, RECORDED
 from deadheat.cli.local.transcripts import KILLED, STDERR, beside, doubt, load, players
 from deadheat.cli.local.watch import File
@@ -116,7 +116,7 @@ def _text(
     yield from ("", Text("Its last lines (<< to the bot, >> from it)", "bold"))
     yield Padding(_lines_table(transcript, seat, exchanges), (0, 0, 0, 2))
     if facts["profile"] is not None:
-        yield from ("", *profile.shown(profile.read(file, seat) or ()))
+        yield from ("", *profiling.shown(profiling.read(file, seat) or ()))
     if facts["killed_after_finish"]:
         yield Text.assemble(("\nAfter FINISH", "bold"), f"  {KILLED_WORDS}")
     yield ""
@@ -176,7 +176,7 @@ def _explained(file: Path, transcript: Transcript, seat: Seat, exchanges: int, r
         ],
         "killed_after_finish": fault is None and beside(file, seat, KILLED).is_file(),
         "stderr": None if (written := _stderr(file, seat)) is None else last_lines(written, STDERR_LINES),
-        "profile": None if (spent := profile.read(file, seat)) is None else [*map(asdict, spent)],
+        "profile": None if (spent := profiling.read(file, seat)) is None else [*map(asdict, spent)],
         "again": _again(file, transcript, seat),
     }
 

@@ -113,6 +113,7 @@ def _steps(game: str, folder: Path, rules: Path | None) -> tuple[tuple[str, str]
         ("play a few matches with the real referee", command(*play)),
         *([] if USUAL == Backend.LOCAL else [("the same without Docker", command(*play, "--sandbox", "local"))]),
         *([("read the rules and the protocol", typed(PAGER, nearby(rules)))] if rules else []),
+        *([("after each change, test whether it is better", command("better", bot))] if 2 in GAMES[game].seats else []),
         *([] if has_token else [sign_up]),
         ("upload it", command("submit", bot, "--game", game, "--name", name)),
         ("list the seasons", command("season", "list")),

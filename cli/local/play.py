@@ -39,10 +39,9 @@ from deadheat.cli.console import (
     quoted,
     undivided,
 )
-from deadheat.cli.local import report
-from deadheat.cli.local.bots import RECORDED, BadBot, parting, prepare, recording
-from deadheat.cli.local.profile import Profile, Unhurried, profiled, shown
-from deadheat.cli.local.profile import keep as keep_profile
+from deadheat.cli.local import profiling, report
+from deadheat.cli.local.bots import RECORDED, BadBot, parting, recording
+from deadheat.cli.local.builds import built
 from deadheat.cli.local.report import Clock, Score
 from deadheat.cli.local.reserve import reserved
 from deadheat.cli.local.transcripts import faults_of, keep
@@ -133,11 +132,11 @@ def play(
         make_folder(transcripts)
     with ending_in_order(), work_folder("play") as work, failing(f"write {work}"):
         backend = open_backend(sandbox, Path(work))
-        programs = [prepare(rules, name, backend, Path(work) / str(seat)) for seat, name in enumerate(bots)]
+        programs = list(built(rules, bots, backend, Path(work)))
         run = Run(rules, bots, transcripts, sandbox, as_json)
         if profile is not None:
-            programs[profile - 1] = profiled(programs[profile - 1])
-            run.profiles[profile - 1] = Profile()
+            programs[profile - 1] = profiling.profiled(programs[profile - 1])
+            run.profiles[profile - 1] = []
         with reserved(2) as cpus, Arena(backend, programs, bot_limits(cpus), cpus[1:]) as arena:
             arena.open()
             run.play_all(arena, programs, list(_seeds(seed, matches)))
@@ -146,7 +145,7 @@ def play(
     elif run.no_start is None and run.score.played + run.score.abandoned:
         report.show(out, game, bots, run.score, run.clock)
         for seat, spent in run.profiles.items():
-            out.print(f"\nSeat {seat_number(seat)}", *shown(spent.rows), sep="\n")
+            out.print(f"\nSeat {seat_number(seat)}", *profiling.shown(spent), sep="\n")
     run.end()
     return ()
 
@@ -165,8 +164,8 @@ class Run:
     recordings: dict[Seat, tuple[Transcript, Seat]] = field(init=False)
     """The recordings that seats of recorded bots repeat."""
     clock: Clock = field(default_factory=Clock)
-    profiles: dict[Seat, Profile] = field(default_factory=dict)
-    """The profiles of profiled seats."""
+    profiles: dict[Seat, list[profiling.Spent]] = field(default_factory=dict)
+    """Where the time of profiled seats went."""
     killed: Counter[Seat] = field(default_factory=Counter)
     """By seat, the number of matches in which its program had to be killed after FINISH."""
     interrupted: bool = False
@@ -212,7 +211,7 @@ class Run:
     ) -> tuple[Played | None, int]:
         players = [program.label for program in programs]
         about = {"match": number, "players": players, "sandbox": self.sandbox.value, **ABOUT_TIME}
-        around = partial(Unhurried, seats=frozenset(self.profiles))
+        around = partial(profiling.Unhurried, seats=frozenset(self.profiles))
         for voids in range(MATCH_ATTEMPTS):
             try:
                 seats = range(len(programs))
@@ -231,8 +230,8 @@ class Run:
             self.folder = self.folder or Path(tempfile.mkdtemp(prefix="deadheat-transcripts-"))
             path = self.folder / f"{self.game.name}-{seed.hex()}.jsonl"
             self.killed.update(keep(path, played))
-            for seat, profile in self.profiles.items():
-                profile.add(keep_profile(path, seat))
+            for seat, spent in self.profiles.items():
+                self.profiles[seat] = profiling.total([*spent, *profiling.keep(path, seat)])
             self.clock.add(transcript)
             self._note(path, played)
             for seat, (then, its_seat) in self.recordings.items():
@@ -273,7 +272,7 @@ class Run:
             bot["times"] = self.clock.as_dict(seat)
             bot["killed_after_finish"] = self.killed[seat]
             if seat in self.profiles:
-                bot["profile"] = [asdict(row) for row in self.profiles[seat].rows]
+                bot["profile"] = [*map(asdict, self.profiles[seat])]
         return summary
 
     def end(self) -> None:

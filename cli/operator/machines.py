@@ -74,6 +74,8 @@ def list_() -> Output:
         Column("owner", lambda row: row.owner or "-"),
         Column("release", lambda row: row.release or "-"),
         Column("seen", lambda row: f"{row.last_seen_at:%Y-%m-%d %H:%M:%S}" if row.last_seen_at else "never"),
+        Column("played again", lambda row: str(row.played_again)),
+        Column("honest", lambda row: row.found or f"{row.honest:.2g}"),
         Column("token", lambda row: f"revoked {row.revoked_at:%Y-%m-%d %H:%M}" if row.revoked_at else "valid"),
     )
     with league() as session:

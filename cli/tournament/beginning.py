@@ -12,7 +12,7 @@ import secrets
 import tempfile
 import tomllib
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -23,7 +23,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from deadheat.cli.console import err, last_lines, note, quoted
-from deadheat.cli.local.bots import HOUSE, MAX_FILES, RECORDED, BadBot, prepare, sources_of
+from deadheat.cli.local.bots import HOUSE, MAX_FILES, RECORDED, BadBot, sources_of
+from deadheat.cli.local.builds import prepare_all
 from deadheat.cli.tournament import records
 from deadheat.cli.tournament.records import Bot, Folder, Kind, Request, Stage, sha256_of
 from deadheat.cli.tournament.standings import Standings
@@ -281,26 +282,26 @@ def _build_all(
     out. Raises BadBot, and SandboxError if this machine failed.
     """
     labels, failures = {bot.label for bot in known}, dict[str, BadBot]()
-    for number, name in enumerate(names, len(known)):
-        label = _unlike(labels, label_of(name))
-        bots, place = folder / records.BOTS, f"{number:02}"
-        bots.mkdir(parents=True, exist_ok=True)
-        stored = bots / place
-        try:
-            with tempfile.TemporaryDirectory(prefix=f"{place}-", dir=bots) as work:
-                program = prepare(game, name, sandbox, Path(work) / "bot")
-                if stored.exists():  # left by an earlier start that was interrupted before it was recorded
-                    stored.rename(Path(work) / "old")
-                program.directory.rename(stored)
-        except BadBot as error:
-            if name in given or not name.startswith(HOUSE):
-                failures[name] = error
-            else:
-                note(str(error), "left out:")
-            continue
-        labels.add(label)
-        note(label, "built")
-        yield Bot(label, name, sha256_of(stored), place, program.command)
+    bots = folder / records.BOTS
+    bots.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="new-", dir=bots)))
+        programs = stack.enter_context(closing(prepare_all(game, names, sandbox, work)))
+        for number, (name, program) in enumerate(zip(names, programs, strict=True), len(known)):
+            if isinstance(program, BadBot):
+                if name in given or not name.startswith(HOUSE):
+                    failures[name] = program
+                else:
+                    note(str(program), "left out:")
+                continue
+            stored = bots / f"{number:02}"
+            if stored.exists():  # left by an earlier start that was interrupted before it was recorded
+                stored.rename(work / f"old-{number}")
+            program.directory.rename(stored)
+            label = _unlike(labels, label_of(name))
+            labels.add(label)
+            note(label, "built")
+            yield Bot(label, name, sha256_of(stored), stored.name, program.command)
     if failures:
         _name_broken(failures, len(names), leave_out)
 

@@ -32,7 +32,7 @@ from deadheat.cli.local.play import SANDBOX_HELP, USUAL, Backend, Variant, faili
 from deadheat.cli.output import Column, Columns, Output, says, table
 from deadheat.cli.rate import bounds
 from deadheat.cli.tournament import records
-from deadheat.cli.tournament.beginning import begin, go_on, named
+from deadheat.cli.tournament.beginning import begin, go_on, named, read_gate
 from deadheat.cli.tournament.command import Run, sentences
 from deadheat.engine.figures import counted, signed
 from deadheat.engine.games import GAMES, unknown
@@ -199,12 +199,13 @@ class _Loop:
             self._write_gate([*self._panel(now.game)], PANEL_GAMES)
         asks = "no worse a result than the accepted copy had" if now.sprt else "then it is the base"
         note(f"no fault, and {asks}.", "Panel:")
+        read_gate(self.gate)  # raises Unplayable if its author has broken it
+        given = tomllib.loads(self.gate.read_text(encoding="utf-8"))
         run = self._tournament(now, "panel", [self.change])
         why = [verdict.sentence for verdicts in run.verdicts().values() for verdict in verdicts if not verdict.met]
         now = replace(now, panel_games=len(run.standings.games), why=why)
         if why:
             return now, Outcome.REJECTED
-        given = tomllib.loads(self.gate.read_text(encoding="utf-8"))
         self._write_gate(given["panel"], given.get("games", PANEL_GAMES), run)
         shutil.rmtree(self.accepted, ignore_errors=True)
         shutil.copytree(self.change, self.accepted)

@@ -123,8 +123,9 @@ class Runner:
     def _listening(self) -> Callable[[], list[_Worker]]:
         """Return what waits for messages, and returns the workers that sent any."""
         if not hasattr(select, "poll"):
-            by_pipe = {worker.pipe: worker for worker in self._at_work}
-            return lambda: [by_pipe[pipe] for pipe in wait([*by_pipe], LOOK_MS / 1000) if isinstance(pipe, Connection)]
+            by_pipe: dict[object, _Worker] = {worker.pipe: worker for worker in self._at_work}
+            pipes = [worker.pipe for worker in self._at_work]
+            return lambda: [by_pipe[pipe] for pipe in wait(pipes, LOOK_MS / 1000)]
         poller = select.poll()  # one poller for all: multiprocessing's own `wait` creates one for every message
         by_fd = {worker.pipe.fileno(): worker for worker in self._at_work}
         for fd in by_fd:

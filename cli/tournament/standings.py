@@ -184,7 +184,8 @@ class Standings:
         if games == len(self.games) or (not now and began - at < max(0.5, took / REFIT_SHARE)):
             return self._ratings
         self._ratings = list(self.table().entries)
-        self._fitted_at = len(self.games), time.monotonic(), time.monotonic() - began
+        lasted = 0.0 if games < 0 else time.monotonic() - began  # the first one also loads what all of them need
+        self._fitted_at = len(self.games), time.monotonic(), lasted
         return self._ratings
 
     def table(self) -> RatingTable:

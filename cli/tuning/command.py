@@ -27,8 +27,8 @@ from typing import Annotated, NoReturn
 import numpy as np
 import typer
 
-from deadheat.cli.console import INTERRUPTED, REFUSED, USAGE, command, ending_in_order, fail, note, say
-from deadheat.cli.local.bots import HOUSE
+from deadheat.cli.console import INTERRUPTED, REFUSED, USAGE, command, ending_in_order, fail, note
+from deadheat.cli.local.bots import HOUSE, sources_of
 from deadheat.cli.local.play import GAME_HELP, SANDBOX_HELP, USUAL, Backend, Variant, failing, open_backend
 from deadheat.cli.local.reserve import locks_folder, own_processors
 from deadheat.cli.output import Output, says
@@ -39,13 +39,12 @@ from deadheat.cli.tournament.command import Run, sentences
 from deadheat.cli.tournament.records import Folder, GameRecord, Kind, Request, Stage
 from deadheat.cli.tournament.runner import Interrupted, Runner
 from deadheat.cli.tournament.schedule import Deal, Seated
-from deadheat.cli.tournament.standings import sprt_line
 from deadheat.cli.tournament.worker import Job
 from deadheat.cli.tuning import picture
 from deadheat.cli.tuning.state import Parameter, Step, Tuning
 from deadheat.cli.tuning.surface import Surface, fit
 from deadheat.engine.chance import SEED_BYTES
-from deadheat.engine.figures import NORMAL_95, counted
+from deadheat.engine.figures import counted
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import house_bots
 from deadheat.sandbox.box import Sandbox
@@ -88,6 +87,7 @@ def tune(
     sandbox: Annotated[Backend, typer.Option(help=SANDBOX_HELP)] = USUAL,
     folder: Annotated[Path | None, typer.Option(help="Folder for results; default: a new one here.")] = None,
     resume: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Continue this search, or its test.")] = None,
+    as_json: bool = False,
 ) -> Output:
     """Find good values of a bot's parameters by playing, then test them with fresh games against the bot as it is.
 
@@ -113,7 +113,7 @@ def tune(
             search = Search(tuning, request, opened, place, concurrency, partial(open_sandbox, warns=False))
             with opened:
                 surface = search.play()
-            return search.check(surface)
+            return search.check(surface, as_json)
 
 
 def _parameters(bot: str, given: Sequence[str]) -> list[Parameter]:
@@ -124,7 +124,8 @@ def _parameters(bot: str, given: Sequence[str]) -> list[Parameter]:
     names = [parameter.name for parameter in parameters]
     if not 1 <= len(set(names)) == len(names) <= MOST_PARAMETERS:
         fail(f"name 1 to {MOST_PARAMETERS} different parameters with --param NAME=LOW..HIGH", USAGE)
-    files = [path for path in (Path(bot), *Path(bot).rglob("*")) if path.is_file()]
+    path = Path(bot)
+    files = [path / file for file in sources_of(path)] if path.is_dir() else [path] if path.is_file() else []
     for name in names:
         if files and not any(name.encode() in path.read_bytes() for path in files):
             fail(f"no file of {bot} contains {name}, so the bot cannot read it", USAGE)
@@ -152,12 +153,16 @@ class Search:
     """Half points of the bot by the game's number."""
     course: list[Step] = field(default_factory=list)
 
+    @property
+    def each(self) -> int:
+        """The number of games of a sample: a pair against each bot of the panel."""
+        return 2 * (len(self.request.bots) - 1)
+
     def play(self) -> Surface:
         """Play the search to its end, and return the surface. Raises CannotPlay; ends the command by Ctrl-C."""
         for game in self.opened.games:
             self._count(game)
-        each = 2 * (len(self.request.bots) - 1)
-        points, surface = max(BATCH, self.tuning.games // each), None
+        points, surface = max(BATCH, self.tuning.games // self.each), None
         for first in range(0, points, BATCH):
             last = min(first + BATCH, points)
             if last > len(self.tuning.points):
@@ -165,31 +170,25 @@ class Search:
                 self.tuning.save(self.place)
             self._play(self._missing(first, last), self.tuning.points[first:last])
             surface = self._fitted(last)
-            best = surface.best(self.tuning.snapped)
-            expected = float(surface.expected(best[None])[0])
-            self.course.append(Step(last * each, self.tuning.values(best), self._widths(surface), expected))
+            step = self.tuning.step(last * self.each, surface)
+            self.course.append(step)
             if last * LINES // points > first * LINES // points:
-                self._tell(points * each)
+                told = zip(self.tuning.parameters, step.values, step.widths, strict=True)
+                values = ", ".join(f"{p.name} {value:.4g} ± {width:.2g}" for p, value, width in told)
+                note(f"{step.games:,} of {counted(points * self.each, 'game')}: {values}")
         assert surface is not None
         return surface
-
-    def _tell(self, planned: int) -> None:
-        step = self.course[-1]
-        told = zip(self.tuning.parameters, step.values, step.widths, strict=True)
-        values = ", ".join(f"{p.name} {value:.4g} ± {width:.2g}" for p, value, width in told)
-        note(f"{step.games:,} of {counted(planned, 'game')}: {values}")
 
     def _missing(self, first: int, last: int) -> list[Deal]:
         """Return the deals of these points without the games that were played; programs count from the first point."""
         deals = []
-        panel = len(self.request.bots) - 1
-        for point in range(first, last):
-            for other in range(panel):
-                number, table = 2 * (panel * point + other), (point - first, last - first + other)
-                games = (Seated(number, table), Seated(number + 1, table[::-1]))
-                dice = hashlib.sha256(f"tune {self.request.seed} {number}".encode()).digest()[:SEED_BYTES]
-                left = tuple(game for game in games if game.number not in self.halves)
-                deals += [Deal(f"{point}/{other}", dice, left)] if left else []
+        for number in range(first * self.each, last * self.each, 2):
+            point, other = divmod(number, self.each)
+            table = (point - first, last - first + other // 2)
+            games = (Seated(number, table), Seated(number + 1, table[::-1]))
+            dice = hashlib.sha256(f"tune {self.request.seed} {number}".encode()).digest()[:SEED_BYTES]
+            left = tuple(game for game in games if game.number not in self.halves)
+            deals += [Deal(f"{point}/{other // 2}", dice, left)] if left else []
         return deals
 
     def _play(self, deals: list[Deal], points: Sequence[Sequence[float]]) -> None:
@@ -225,35 +224,35 @@ class Search:
         self.halves[game.number] = (ranks[0] <= ranks[1]) + (ranks[0] < ranks[1]) if game.rated else 1
 
     def _fitted(self, points: int) -> Surface:
-        each = 2 * (len(self.request.bots) - 1)
-        halves = [[self.halves.get(n) for n in range(each * point, each * (point + 1))] for point in range(points)]
-        known = [[half for half in of_point if half is not None] for of_point in halves]
-        shares = [
-            [p.share(v) for p, v in zip(self.tuning.parameters, values, strict=True)] for values in self.tuning.points
-        ]
-        scores = [sum(of_point) / 2 / len(of_point) if of_point else 0.5 for of_point in known]
-        return fit(np.array(shares[:points]), np.array(scores), np.array([float(len(of)) for of in known]))
+        halves = np.array([self.halves.get(number, np.nan) for number in range(points * self.each)], float)
+        by_point = halves.reshape(points, self.each)
+        games = np.sum(~np.isnan(by_point), axis=1)
+        scores = np.nansum(by_point, axis=1) / 2 / np.maximum(games, 1)
+        return fit(self.tuning.shares(points), scores, games.astype(float))
 
-    def _widths(self, surface: Surface) -> list[float]:
-        return [w * (p.high - p.low) for w, p in zip(surface.spread.tolist(), self.tuning.parameters, strict=True)]
-
-    def check(self, surface: Surface) -> Output:
+    def check(self, surface: Surface, as_json: bool) -> Output:
         """Play the values found against the bot as it is with fresh dice until the test decides, and report."""
-        step, title = self.course[-1], f"Tuning of {self.request.labels[0]}"
-        shown = picture.write(self.place / PICTURE, title, self.tuning.parameters, self.course, surface)
-        say(picture.table_of(self.tuning.parameters, step, surface))
-        for parameter, value, width in zip(self.tuning.parameters, step.values, step.widths, strict=True):
-            near = min(value - parameter.low, parameter.high - value)
-            if near < width / 2 and near < (parameter.high - parameter.low) / 10:
-                note(f"{parameter.name} is at an edge of its range; search again with a wider one")
+        step, parameters = self.course[-1], self.tuning.parameters
+        shown = picture.write(self.place / PICTURE, self.request.labels[0], parameters, self.course, surface)
+        for name in self.tuning.at_edges(step):
+            note(f"{name} is best at an edge of its range; search again with a wider one")
         request, opened = self._checked(step.values)
         with opened:
             run = Run(request, opened, as_json=False)
             run.play(self.workers, self.open_sandbox)
         if run.interrupted or run.broke:
             self.stopped(run.broke)
-        note(f"Report of these games: {report.write(opened.path)}. The course of the search: {shown}")
-        return self._answer(run, step)
+        note(f"The course of the search: {shown}. The fresh games: {report.write(opened.path)}")
+        if not as_json:
+            run.show({})
+        state, faults = run.standings.test(), sum(run.standings.seen[0].faults.values())
+        accepted = state.verdict.value == "accept"
+        values = {p.name: value for p, value in zip(parameters, step.values, strict=True)}
+        check = {"verdict": state.verdict.value, "llr": round(state.llr, 4), "games": state.games, "score": state.score}
+        answer = {"values": values, "games": step.games, "check": check, "faults": faults, "folder": str(self.place)}
+        written = ", ".join(f"{name} = {value:.10g}" for name, value in values.items())
+        verdict = f"Write into the bot: {written}" if accepted else "Keep the values that the bot has."
+        return Output(answer, [picture.table_of(parameters, step, surface), verdict], 0 if accepted else REFUSED)
 
     def _checked(self, values: Sequence[float]) -> tuple[Request, Folder]:
         """Begin or continue the test's tournament."""
@@ -280,35 +279,8 @@ class Search:
         records.save(path, request)
         return request, Folder(path)
 
-    def _answer(self, run: Run, step: Step) -> Output:
-        state, counts = run.standings.test(), np.array(run.standings.halves_of(0), float)
-        pairs = counts.sum()
-        share = float(counts @ np.arange(5) / 4 / pairs)
-        error = NORMAL_95 * float(np.sqrt(counts @ (np.arange(5) / 4 - share) ** 2 / pairs / pairs))
-        accepted = state.verdict.value == "accept"
-        values = {p.name: value for p, value in zip(self.tuning.parameters, step.values, strict=True)}
-        answer = {
-            "values": values,
-            "games": step.games,
-            "check": {
-                "verdict": state.verdict.value,
-                "llr": round(state.llr, 4),
-                "games": state.games,
-                "score": round(share, 4),
-                "ci95": [round(share - error, 4), round(share + error, 4)],
-            },
-            "faults": sum(run.standings.seen[0].faults.values()),
-            "folder": str(self.place),
-        }
-        written = ", ".join(f"{name} = {value:.10g}" for name, value in values.items())
-        text = [
-            sprt_line(run.request, state),
-            f"Fresh games against the bot as it is: {100 * share:.1f} % ± {100 * error:.1f} of the points.",
-            f"Write into the bot: {written}" if accepted else "Keep the values that the bot has.",
-        ]
-        return Output(answer, text, 0 if accepted else REFUSED)
-
     def stopped(self, why: str = "") -> NoReturn:
+        """End the command, and say how to continue."""
         note(f"To continue: {command('tune', '--resume', str(self.place))}", "stopped")
         if why:
             fail(why)

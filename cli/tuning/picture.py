@@ -1,7 +1,6 @@
 """The course of a search: a table with sparklines for the terminal, and a page in one file with charts."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +13,13 @@ from deadheat.cli.tuning.state import Parameter, Step
 from deadheat.cli.tuning.surface import Array, Surface
 from deadheat.engine.figures import counted, nice
 
-_Places = Sequence[tuple[float, float]]
+_Ends = tuple[float, float]
+_Places = Sequence[_Ends]
 
 BARS = " ▁▂▃▄▅▆▇█"
 SPARK = 24
 WIDTH, HEIGHT = 720, 200
 LEFT, RIGHT, TOP, BOTTOM = 56, 12, 12, 24
-MEANS = 12
-"""The number of slices of a range whose samples' mean score is a dot."""
 
 
 def _slice(parameters: Sequence[Parameter], best: Sequence[float], number: int, surface: Surface, count: int) -> Array:
@@ -51,60 +49,31 @@ def table_of(parameters: Sequence[Parameter], step: Step, surface: Surface) -> T
     return table(range(len(parameters)), columns)
 
 
-def write(file: Path, title: str, parameters: Sequence[Parameter], course: Sequence[Step], surface: Surface) -> Path:
+def write(file: Path, bot: str, parameters: Sequence[Parameter], course: Sequence[Step], surface: Surface) -> Path:
     """Write the page, and return its file. Raises OSError."""
-    page.save(file, page.page(title, _body(title, parameters, course, surface)))
+    page.save(file, page.page(f"Tuning of {bot}", _body(bot, parameters, course, surface)))
     return file
 
 
-def _body(title: str, parameters: Sequence[Parameter], course: Sequence[Step], surface: Surface) -> Iterator[str]:
+def _body(bot: str, parameters: Sequence[Parameter], course: Sequence[Step], surface: Surface) -> Iterator[str]:
     last = course[-1]
     best = ", ".join(f"{p.name} = {value:.6g}" for p, value in zip(parameters, last.values, strict=True))
-    yield f'<h1>{shown(title)}</h1>\n<p class="result">{shown(best)}</p>\n'
+    yield f'<h1>Tuning of {shown(bot)}</h1>\n<p class="result">{shown(best)}</p>\n'
     yield f'<p class="note">After {counted(last.games, "game")}. Expected scores flatter: these values were chosen for '
     yield "them. Only the fresh games in <code>check/report.html</code> tell their strength.</p>\n"
     for n, parameter in enumerate(parameters):
-        yield f"<section>\n<h2>{shown(parameter.name)}</h2>\n"
-        games = [(float(step.games), step.values[n]) for step in course]
+        ends, line = (parameter.low, parameter.high), [(step.games, step.values[n]) for step in course]
         over = [(step.games, min(step.values[n] + step.widths[n], parameter.high)) for step in course]
-        under = [(step.games, max(step.values[n] - step.widths[n], parameter.low)) for step in course]
-        yield "<h3>Best value by games, and where it was sought</h3>\n"
-        yield from _chart((0, last.games), (parameter.low, parameter.high), games, band=over + under[::-1])
-        scores = 100 * _slice(parameters, last.values, n, surface, 60)
-        xs = np.linspace(parameter.low, parameter.high, 60)
-        yield "<h3>Expected score in % by value; dots are samples, as they count for the curve</h3>\n"
-        line, dots = list(zip(xs, scores, strict=True)), list(_means(parameter, n, surface))
-        yield from _chart((parameter.low, parameter.high), (0, 100), line, dots=dots)
-        yield "</section>\n"
-    columns: Columns[Step] = (
-        Column("Games", lambda step: f"{step.games:,}", right=True),
-        *(Column(shown(p.name), partial(_value, n), right=True) for n, p in enumerate(parameters)),
-        Column("Expected", lambda step: f"{100 * step.expected:.1f} %", right=True),
-    )
-    yield "<section>\n<h2>Course</h2>\n"
-    yield from page.table("Course", course, columns)
-    yield "</section>\n"
+        under = [(step.games, max(step.values[n] - step.widths[n], parameter.low)) for step in course[::-1]]
+        yield f"<h2>{shown(parameter.name)}</h2>\n<h3>Best value by games, and where it was sought</h3>\n"
+        yield from _chart((0, last.games), ends, line, over + under)
+        scores = 100 * _slice(parameters, last.values, n, surface, WIDTH // 10)
+        yield "<h3>Expected score in % by value</h3>\n"
+        yield from _chart(ends, (0, 100), [*zip(np.linspace(*ends, len(scores)), scores, strict=True)])
 
 
-def _means(parameter: Parameter, number: int, surface: Surface) -> Iterator[tuple[float, float]]:
-    """Yield the mean value and the mean score in % of the samples in each slice of the range, as they count."""
-    shares, weights = surface.points[:, number], surface.weights
-    slices = np.minimum((shares * MEANS).astype(int), MEANS - 1)
-    for at in np.unique(slices):
-        inside = slices == at
-        share, score = (float(np.average(of[inside], weights=weights[inside])) for of in (shares, surface.scores))
-        yield parameter.low + share * (parameter.high - parameter.low), 100 * score
-
-
-def _value(number: int, step: Step) -> str:
-    return f"{step.values[number]:.6g} ± {step.widths[number]:.2g}"
-
-
-def _chart(
-    across: tuple[float, float], upward: tuple[float, float], line: _Places, band: _Places = (), dots: _Places = ()
-) -> Iterator[str]:
+def _chart(across: _Ends, upward: _Ends, line: _Places, band: _Places = ()) -> Iterator[str]:
     """Yield a line on its axes, like the site's history of a rating."""
-    ticks = [tuple(tick for tick in nice(*ends) if ends[0] <= tick <= ends[1]) for ends in (across, upward)]
 
     def x(value: float) -> float:
         return LEFT + (WIDTH - LEFT - RIGHT) * (value - across[0]) / (across[1] - across[0])
@@ -116,12 +85,9 @@ def _chart(
         return " ".join(f"{x(at):.1f},{y(value):.1f}" for at, value in places)
 
     yield f'<svg class="history" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">\n'
-    for tick in ticks[1]:
-        yield f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(tick):.1f}" y2="{y(tick):.1f}" class="grid"/>'
+    for tick in (tick for tick in nice(*upward) if upward[0] <= tick <= upward[1]):
+        yield f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(tick):.1f}" y2="{y(tick):.1f}"/>'
         yield f'<text class="up" x="{LEFT - 6}" y="{y(tick) + 4:.1f}">{tick:g}</text>\n'
-    for tick in ticks[0]:
+    for tick in (tick for tick in nice(*across) if across[0] <= tick <= across[1]):
         yield f'<text class="mid" x="{x(tick):.1f}" y="{HEIGHT - 6}">{tick:g}</text>\n'
-    yield f'<polygon class="band" points="{path(band)}"/>' if band else ""
-    yield f'<polyline class="rating" points="{path(line)}"/>\n'
-    yield "".join(f'<circle cx="{x(at):.1f}" cy="{y(value):.1f}" r="2" class="now"/>' for at, value in dots)
-    yield "</svg>\n"
+    yield f'<polygon class="band" points="{path(band)}"/><polyline class="rating" points="{path(line)}"/></svg>\n'

@@ -15,6 +15,7 @@ from deadheat.cli.console import USAGE, fail
 from deadheat.cli.tuning.surface import Array, Surface
 
 STATE = "tune.json"
+EDGE = 0.1
 
 PARAMETER = re.compile(r"([A-Za-z_]\w{0,39})=(-?[\d.]+)\.\.(-?[\d.]+)(?:/([\d.]+))?")
 """The form of ``--param``; a number with a point makes it a parameter of any value instead of whole numbers."""
@@ -51,6 +52,15 @@ class Parameter:
         return (value - self.low) / (self.high - self.low)
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The search after so many games: the best values, and the widths of the region where it plays."""
+
+    games: int
+    values: list[float]
+    widths: list[float]
+
+
 @dataclass
 class Tuning:
     """The request, and the points drawn so far, which are values by parameter. `by_argument`: the bot gets values as
@@ -84,6 +94,20 @@ class Tuning:
         columns = [[p.share(p.value(share)) for share in shares[:, n]] for n, p in enumerate(self.parameters)]
         return np.array(columns).T
 
+    def shares(self, points: int) -> Array:
+        """Return the first so many points as shares of the ranges."""
+        return np.array([[p.share(v) for p, v in zip(self.parameters, of, strict=True)] for of in self.points[:points]])
+
+    def step(self, games: int, surface: Surface) -> Step:
+        best = surface.best(self.snapped)
+        widths = [share * (p.high - p.low) for share, p in zip(surface.spread.tolist(), self.parameters, strict=True)]
+        return Step(games, self.values(best), widths)
+
+    def at_edges(self, step: Step) -> list[str]:
+        """Return the names of the parameters whose best value may lie beyond their range."""
+        told = zip(self.parameters, step.values, step.widths, strict=True)
+        return [p.name for p, v, w in told if min(v - p.low, p.high - v) < min(w / 2, EDGE * (p.high - p.low))]
+
     def values(self, shares: Array) -> list[float]:
         return [p.value(float(share)) for p, share in zip(self.parameters, shares, strict=True)]
 
@@ -101,15 +125,3 @@ class Tuning:
         else:
             shares = surface.draw(count, chance)
         self.points += [self.values(point) for point in shares]
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """The search after so many games: the best values, the widths of the region where it plays, and the score that the
-    surface expects there against the panel, which flatters.
-    """
-
-    games: int
-    values: list[float]
-    widths: list[float]
-    expected: float

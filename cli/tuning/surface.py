@@ -52,12 +52,9 @@ def _chance(logits: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """The fitted quadratic, in logits. Each of the `points` has a score and counts as `weights` says; `bend` is the
-    Hessian.
-    """
+    """The fitted quadratic, in logits. `weights`: how much each of the `points` counts; `bend`: the Hessian."""
 
     points: Array
-    scores: Array
     weights: Array
     coefficients: Array
     bend: Array
@@ -111,7 +108,7 @@ def fit(points: Array, scores: Array, games: Array) -> Surface:
     terms, weights = _features(points), np.ones(len(points))
     surface = None
     for _ in range(ROUNDS):
-        surface = Surface(points, scores, weights, *_regression(terms, scores, games * weights))
+        surface = Surface(points, weights, *_regression(terms, scores, games * weights))
         before, weights = weights, surface.weigh(points)
         if np.max(np.abs(weights - before)) < 0.01:
             break

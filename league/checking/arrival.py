@@ -22,7 +22,7 @@ What remains (docs/why/security-model.md) is for `league.checking.duplicates` an
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -115,10 +115,10 @@ def check(job: SeriesJob, stated: Stated, stamps: Stamps) -> MatchOutcome:
     transcript = _again(job, match, arrived)
     if encode(transcript) != stated.transcript:
         raise Refused(Reason.RELEASE, f"match {match.match_id} is written in an older format")
-    timeouts = list(_timeouts(transcript, stamps))
+    _must_be_ours(transcript, stamps)
     started_ns = min(max(stated.started_at_ns, stamps.claimed_ns), stamps.arrived_ns)
     finished_ns = min(max(stated.finished_at_ns, started_ns), stamps.arrived_ns)
-    attempt = AttemptRecord(started_ns, finished_ns, Cause.PLAYED, evidence=evidence(transcript, timeouts))
+    attempt = AttemptRecord(started_ns, finished_ns, Cause.PLAYED, evidence=evidence(transcript))
     exits = {seat: _end(seat, end, len(match.seats)) for seat, end in sorted(stated.exits.items())}
     checked = outcome(transcript, match.match_id, hashlib.sha256(stated.transcript).hexdigest(), attempt, exits)
     _must_fit([checked], stamps)
@@ -191,16 +191,12 @@ def _must_fit(outcomes: Sequence[MatchOutcome], stamps: Stamps) -> None:
         raise Refused(Reason.STAMPS, f"{lasted_ns / NS_PER_S:.1f} s of replies in a series {out}")
 
 
-def _timeouts(transcript: Transcript, stamps: Stamps) -> Iterator[Mapping[str, object]]:
-    """Yield the ledger's record of each time-out. Raises Refused if a reply is not as this release's referee leaves it
-    (`sandbox.pipes`).
-    """
+def _must_be_ours(transcript: Transcript, stamps: Stamps) -> None:
+    """Refuse replies that this release's referee does not leave like that (`sandbox.pipes`)."""
     for prompt in transcript.prompts():
         if (clause := _doubt(prompt, stamps)) is not None:
             where = f"the reply of seat {seat_number(prompt.message.seat)} at exchange {prompt.exchange}"
             raise Refused(Reason.EVIDENCE, f"{where} {clause}")
-        if prompt.reply.fault is Fault.TIMEOUT and prompt.reply.evidence is not None:
-            yield {"seat": prompt.message.seat, "limit_ns": prompt.limit_ns, **prompt.reply.evidence.as_dict()}
 
 
 def _doubt(prompt: Prompt, stamps: Stamps) -> str | None:

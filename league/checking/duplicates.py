@@ -28,12 +28,11 @@ not found; what that can shift is what honest machines shift.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 from deadheat.engine.core import Fault, Result, Seat
-from deadheat.engine.transcript import Transcript
+from deadheat.league.states import Found
 
 K = 2.0
 """The largest factor between a program's odds on two honest machines."""
@@ -60,14 +59,6 @@ Coins = Mapping[str, bool]
 """By side, whether a match that was played again speaks against the machine in question."""
 
 
-class Verdict(StrEnum):
-    """The verdict on a machine so far."""
-
-    OPEN = "open"
-    LATE = "late"  # its time-outs are not those of trusted machines
-    LIES = "lies"
-
-
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """How much likelier a machine's coins are if it lies, or is late, than if it is honest; and by side."""
@@ -77,14 +68,14 @@ class Evidence:
     sides: Mapping[str, float]
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Found | None:
         """The verdict, which callers keep: later coins acquit no machine."""
         if self.lies >= 1 / ALPHA:
-            return Verdict.LIES
-        return Verdict.LATE if self.late >= 1 / ALPHA else Verdict.OPEN
+            return Found.LIES
+        return Found.LATE if self.late >= 1 / ALPHA else None
 
     @property
-    def trust(self) -> float:
+    def honest(self) -> float:
         """The share of honest machines that ever look as bad, at most: 1 is the best."""
         return min(1.0, 1 / max(self.lies, self.late))
 
@@ -129,16 +120,6 @@ def weigh(thrown: Iterable[Coins]) -> Evidence:
         lies += mean / (2 * place * (place + 1))
     lies += 1 / (2 * (len(versions) + 1))  # for versions that are still to come
     return Evidence(lies, sides.get(LATE, 1.0), sides)
-
-
-def alike(first: Transcript, second: Transcript) -> bool:
-    """Say whether all programs answered alike: those must that neither look at the clock nor draw dice."""
-    return list(_answers(first)) == list(_answers(second))
-
-
-def _answers(transcript: Transcript) -> Iterator[tuple[int, Seat, str | None, Fault | None]]:
-    for number, message, _, reply in transcript.prompts():
-        yield number, message.seat, reply.line, reply.fault
 
 
 def _late(result: Result) -> set[Seat]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from deadheat.league.records import Record
-from deadheat.league.states import Fitness, Trust
+from deadheat.league.states import Fitness, Found, Trust
 
 SHOWN_DIGITS = 12
 """The number of digits of a game's hash that people see and compare."""
@@ -87,6 +87,9 @@ class HttpMachine(Record):
     created_at: datetime
     last_seen_at: datetime | None
     revoked_at: datetime | None
+    found: Annotated[Found | None, Field(description="The verdict on what it played, if there is one.")]
+    played_again: Annotated[int, Field(description="How many of its matches trusted machines played again.")]
+    honest: Annotated[float, Field(description="At most this share of honest machines ever looks as bad.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,6 +160,7 @@ WORKERS = {
     ),
     "season": ("SELECT", "UPDATE (log_serial)"),
     "pair": ("SELECT", "UPDATE (games, lead)"),  # a table that is given up was no game
+    "played_again": ("SELECT", "UPDATE (due_at, coins)"),
     "audit_log": ("SELECT", APPENDED),
     "notice": ("SELECT", "INSERT"),
     "delivery": ("INSERT",),

@@ -8,7 +8,15 @@ none, a played match has a transcript, and only a match with a result is rated.
 from deadheat.league.tables.columns import MOST_WORD, JobRow, Staged, UtcDateTime
 from deadheat.league.tables.contests import Contest, ContestPlayer, Meeting, MeetingPlayer
 from deadheat.league.tables.games import GameTable, TableSeat
-from deadheat.league.tables.hosts import JudgingEnvironment, LeagueGame, Machine, MachineAccess, Sample, WorkerHost
+from deadheat.league.tables.hosts import (
+    JudgingEnvironment,
+    LeagueGame,
+    Machine,
+    MachineAccess,
+    PlayedAgain,
+    Sample,
+    WorkerHost,
+)
 from deadheat.league.tables.people import (
     Announcement,
     AuditRecord,

@@ -6,8 +6,8 @@ from typing import Any
 from sqlalchemy import CheckConstraint, Index
 from sqlmodel import Field, SQLModel
 
-from deadheat.league.states import Fitness, Trust
-from deadheat.league.tables.columns import SHA256_HEX, UtcDateTime, json_column, word
+from deadheat.league.states import Fitness, Found, Trust
+from deadheat.league.tables.columns import SHA256_HEX, UtcDateTime, index_where, json_column, word
 
 
 class JudgingEnvironment(SQLModel, table=True):
@@ -34,7 +34,8 @@ class Machine(SQLModel, table=True):
 
 class MachineAccess(SQLModel, table=True):
     """A machine that plays over HTTP (see `league.service.machines.access`). `owner_id`: whose it is; None: the
-    league's. `release`: what it last ran. What else is known of it stands in `WorkerHost`, by the same name.
+    league's. `release`: what it last ran. `found`: the verdict on it, for which what it played is played again until
+    `replayed_at`. What else is known of it stands in `WorkerHost`, by the same name.
     """
 
     __tablename__ = "machine_access"
@@ -46,6 +47,28 @@ class MachineAccess(SQLModel, table=True):
     release: str = Field(default="", max_length=32)
     created_at: datetime = Field(sa_type=UtcDateTime)
     revoked_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    found: Found | None = Field(default=None, sa_column=word(Found, "found", nullable=True))
+    replayed_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class PlayedAgain(SQLModel, table=True):
+    """A match of a machine of low trust that a trusted one plays again, twice, from `due_at` (see
+    `league.checking.duplicates`). `favourite`: the seat that was rated highest before. `coins`: None until then, and
+    news until they are `weighed`.
+    """
+
+    __tablename__ = "played_again"
+    __table_args__ = (
+        index_where("ix_played_again_due_at", "due_at", where="coins IS NULL"),
+        index_where("ix_played_again_news", "machine", where="coins IS NOT NULL AND NOT weighed"),
+    )
+
+    match_id: int = Field(foreign_key="match.id", primary_key=True)
+    machine: str = Field(foreign_key="machine_access.name", max_length=128, index=True)
+    favourite: int | None = None
+    due_at: datetime = Field(sa_type=UtcDateTime)
+    coins: dict[str, Any] | None = Field(default=None, sa_column=json_column(nullable=True))
+    weighed: bool = False
 
 
 class LeagueGame(SQLModel, table=True):

@@ -4,14 +4,17 @@ import json
 import re
 from datetime import datetime, timedelta
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
 from deadheat.api.pages.author import own_match
-from deadheat.api.pages.organiser import desk
+from deadheat.api.pages.organiser import desk, operator
 from deadheat.api.pages.organiser import season as season_pages
+from deadheat.api.pages.organiser.operator import actions
+from deadheat.api.pages.pictures import timelines
 from deadheat.api.routes import seasons as schemas
 from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.course.states import set_season_state
@@ -425,6 +428,14 @@ def test_the_operator_is_told_of_what_stands_still(boss: Browser, site: Site) ->
     )
     places = [page.index(sentence) for sentence in said]
     assert places == sorted(places), "the worst first"
+    told = actions()
+    assert places[1] < page.index(told["DeadheatNoWorker"].partition(".")[0].strip("`")) < places[2], "with what to do"
+
+
+def test_the_operator_is_told_what_the_alerts_say() -> None:
+    written = [Path(module.__file__ or "").read_text(encoding="utf-8") for module in (operator, timelines)]
+    assert len(named := set(re.findall(r'"(Deadheat\w+)"', "".join(written)))) > 9
+    assert named <= set(actions())
 
 
 def test_series_that_nobody_wants_any_longer_are_no_failure(boss: Browser, site: Site) -> None:

@@ -21,6 +21,9 @@ AUTHORS = ("author", "local", "organiser", "replays", "server", "statistics", "t
 LATER = ("league.ratings.log", "league.verification.comparison", "league.verification.fairness")
 """Modules that `rate --check --server` imports when it is called."""
 
+MOST = 15
+"""The most distributions that pip installs for an author, this one among them."""
+
 PROGRAM = """
 import importlib, json, sys
 refused, modules, commands = json.load(sys.stdin)
@@ -63,6 +66,11 @@ def installed_with(names: set[str]) -> set[str]:
             if one.marker is None or any(one.marker.evaluate({"extra": extra}) for extra in extras)
         ]
     return found
+
+
+def test_an_authors_install_is_small() -> None:
+    own = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    assert len({"deadheat"} | installed_with(set(own))) <= MOST
 
 
 def missing_for_authors() -> list[str]:

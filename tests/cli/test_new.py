@@ -111,7 +111,7 @@ def test_the_commands_to_type_next_are_told_and_begin_with_an_account(tmp_path: 
     assert sum("play" in words for words in verbs) == 2, "also without Docker, where that is usual"
     monkeypatch.setattr("deadheat.cli.author.new.USUAL", Backend.LOCAL)
     assert sum("play" in words[1:] for words in told("of-an-author")) == 1
-    assert ["play", GAME, "two", "house:random"] in verbs
+    assert ["play", GAME, "two", "house:random"] in verbs and ["better", "two"] in verbs
     login = ["login", "--sign-up", "--server", LOCAL_SERVER]
     submit = ["submit", "two", "--game", GAME, "--name", "two"]
     assert verbs.index(login) < verbs.index(submit) < verbs.index(["enter", "two", "--season", "1"])

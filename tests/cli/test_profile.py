@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.cli.local.profile import PATIENCE_NS, Unhurried
 from deadheat.cli.local.profiled_bot import MARK
+from deadheat.cli.local.profiling import PATIENCE_NS, Unhurried
 from deadheat.engine.core import Message, Reply, Seat
 from tests.cli.command import GAME, RANDOM, assert_one_sentence, invoke, played, succeeded
 

@@ -84,7 +84,7 @@ def faults_of(played: Played) -> dict[Seat, Fault]:
 
 def plays(sandbox: DockerSandbox, programs: dict[str, Program], limits: Limits = SMALL) -> None:
     played = match(sandbox, [programs["honest"]] * 2, limits)
-    judged(Fault.TIMEOUT not in faults_of(played).values(), played.convictions)
+    judged(Fault.TIMEOUT not in faults_of(played).values(), [*played.transcript.prompts()])
     assert faults_of(played) == {} and [played.exits[seat].exit_code for seat in (0, 1)] == [0, 0]
 
 

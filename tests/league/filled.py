@@ -121,6 +121,7 @@ LATER: Mapping[tuple[str, str], Callable[[Values], Any]] = {
     ("evaluation", "third_place"): lambda row: False,
     ("evaluation", "tie_breaks"): lambda row: ["rounds_won"],
     ("game_table", "absences"): lambda row: [[1.5, 2.5]],
+    ("machine_access", "found"): lambda row: "late",
     ("match", "asked"): lambda row: None if row["rated"] else "private",
 }
 """The value of a column that was added later, computed from the row. Those in `MOVED` keep theirs."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from random import Random
 
 from deadheat.engine.core import Fault, Result
-from deadheat.league.checking.duplicates import Coins, Evidence, Verdict, coins, weigh
+from deadheat.league.checking.duplicates import Coins, Evidence, coins, weigh
 
 VERSIONS = 20
 STRONG = {version: 40.0 * version for version in range(VERSIONS)}
@@ -75,7 +75,7 @@ def play(
             if found:
                 thrown.append(found)
                 now = weigh(thrown)
-        if now.verdict is not Verdict.OPEN:
+        if now.verdict is not None:
             return match, now, thrown
     return series * MATCHES, now, thrown
 

@@ -13,12 +13,10 @@ from deadheat.league.checking.duplicates import (
     ODD,
     SHARE,
     Evidence,
-    Verdict,
-    alike,
     coins,
     weigh,
 )
-from tests.engine.players import Legal, play
+from deadheat.league.states import Found
 from tests.lanes import scaled
 from tests.league import lying
 from tests.league.lying import League, Lie
@@ -79,14 +77,9 @@ def test_doubt_has_the_matches_that_it_concerns_played_again() -> None:
     doubted = weigh([{"better 5": True}] * 6)
     assert [doubted.share([5, 6]), doubted.share([6, 7]), weigh([]).share([5])] == [1.0, SHARE, SHARE]
     assert weigh([{"late": True}] * 5).share([1, 2]) == 1.0
-    assert weigh([{"odd": True}] * 5000).verdict is Verdict.LIES  # no overflow
-    assert (weigh([{"late": True}] * 40).verdict, weigh([{"late": True}] * 40).trust < ALPHA) == (Verdict.LATE, True)
-    assert weigh([{"odd": False}] * 9).trust == 1.0
-
-
-def test_programs_that_neither_look_at_the_clock_nor_draw_dice_answer_alike() -> None:
-    assert alike(play(1, Legal(2), Legal(3)), play(1, Legal(2, 400_000_000), Legal(3)))
-    assert not alike(play(1, Legal(2), Legal(3)), play(1, Legal(2), Legal(4)))
+    assert weigh([{"odd": True}] * 5000).verdict is Found.LIES  # no overflow
+    assert (weigh([{"late": True}] * 40).verdict, weigh([{"late": True}] * 40).honest < ALPHA) == (Found.LATE, True)
+    assert weigh([{"odd": False}] * 9).honest == 1.0
 
 
 HONEST = {
@@ -101,30 +94,30 @@ HONEST = {
 def test_no_honest_machine_is_out_in_100000_series_of_programs_that_search_by_the_clock(league: League) -> None:
     machines = scaled(100, 2)
     ends = [lying.play(Random(f"honest {number}"), league, 1000)[1] for number in range(machines)]
-    assert [end.verdict for end in ends] == [Verdict.OPEN] * machines
+    assert [end.verdict for end in ends] == [None] * machines
     assert max(max(end.lies, end.late) for end in ends) < 20  # far from 1 / ALPHA
 
 
-FOUND: dict[str, tuple[League, Lie, float, int, Verdict]] = {
-    "every result, alike": (League(1), lying.upsets, 1.0, 150, Verdict.LIES),
-    "1 in 2, alike": (League(1), lying.upsets, 0.5, 300, Verdict.LIES),
-    "1 in 10, alike": (League(1), lying.upsets, 0.1, 1500, Verdict.LIES),
-    "1 in 2, 4 of 5 alike": (League(0.8, 30), lying.upsets, 0.5, 600, Verdict.LIES),
-    "1 in 5, 4 of 5 alike": (League(0.8, 30), lying.upsets, 0.2, 2000, Verdict.LIES),
-    "every result, none alike": (League(0, 30), lying.upsets, 1.0, 1000, Verdict.LIES),
-    "1 in 2, none alike": (League(0, 30), lying.upsets, 0.5, 6000, Verdict.LIES),
-    "a favourite's, alike": (League(1), lying.favours(10), 1.0, 3500, Verdict.LIES),
-    "1 in 2 of a favourite's, alike": (League(1), lying.favours(10), 0.5, 6000, Verdict.LIES),
-    "a favourite's, none alike": (League(0, 30), lying.favours(10), 1.0, 8000, Verdict.LIES),
-    "every time-out of a victim": (League(0, 30), lying.times_out(10), 1.0, 3000, Verdict.LATE),
-    "1 in 2 time-outs of a victim": (League(0, 30), lying.times_out(10), 0.5, 4500, Verdict.LATE),
+FOUND: dict[str, tuple[League, Lie, float, int, Found]] = {
+    "every result, alike": (League(1), lying.upsets, 1.0, 150, Found.LIES),
+    "1 in 2, alike": (League(1), lying.upsets, 0.5, 300, Found.LIES),
+    "1 in 10, alike": (League(1), lying.upsets, 0.1, 1500, Found.LIES),
+    "1 in 2, 4 of 5 alike": (League(0.8, 30), lying.upsets, 0.5, 600, Found.LIES),
+    "1 in 5, 4 of 5 alike": (League(0.8, 30), lying.upsets, 0.2, 2000, Found.LIES),
+    "every result, none alike": (League(0, 30), lying.upsets, 1.0, 1000, Found.LIES),
+    "1 in 2, none alike": (League(0, 30), lying.upsets, 0.5, 6000, Found.LIES),
+    "a favourite's, alike": (League(1), lying.favours(10), 1.0, 3500, Found.LIES),
+    "1 in 2 of a favourite's, alike": (League(1), lying.favours(10), 0.5, 6000, Found.LIES),
+    "a favourite's, none alike": (League(0, 30), lying.favours(10), 1.0, 8000, Found.LIES),
+    "every time-out of a victim": (League(0, 30), lying.times_out(10), 1.0, 3000, Found.LATE),
+    "1 in 2 time-outs of a victim": (League(0, 30), lying.times_out(10), 0.5, 4500, Found.LATE),
 }
 """A league of 20 versions, a lie, its rate, the matches within which each liar was found, and the verdict."""
 
 
 @pytest.mark.parametrize(("league", "lie", "rate", "within", "verdict"), FOUND.values(), ids=FOUND)
 def test_liars_are_found_within_a_stated_number_of_matches(
-    league: League, lie: Lie, rate: float, within: int, verdict: Verdict
+    league: League, lie: Lie, rate: float, within: int, verdict: Found
 ) -> None:
     for number in range(scaled(50, 2)):
         matches, end, _ = lying.play(Random(f"liar {number}"), league, within // lying.MATCHES, lie, rate)

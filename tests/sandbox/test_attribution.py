@@ -319,7 +319,7 @@ def _verdict(
                 reply: Reply = transport.exchange([Message(0, work, LIMIT_MS * NS_PER_MS)])[0]
             except TransportError as error:
                 return error.cause, dict(error.evidence)
-        return (str(reply.fault) if reply.fault else "in time"), (dict(*transport.convictions) if reply.fault else {})
+        return (str(reply.fault) if reply.fault else "in time"), (reply.evidence.as_dict() if reply.evidence else {})
 
 
 @contextlib.contextmanager

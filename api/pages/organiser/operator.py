@@ -2,9 +2,11 @@
 jobs, machines and their fitness, and recent failures.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
@@ -14,6 +16,7 @@ from deadheat.api.deps import Shared
 from deadheat.api.edge.rates import host_of
 from deadheat.api.pages import forms
 from deadheat.api.pages.pictures.timelines import MOST_MACHINES, VOID_PERCENT, Timeline, timelines
+from deadheat.api.pages.texts.markdown import source
 from deadheat.api.pages.timeouts import course, found, heat_map
 from deadheat.api.routes import rulings
 from deadheat.api.routes.environment import Readiness, readiness
@@ -36,6 +39,7 @@ from deadheat.league.service.views.voids import flagged_voids
 from deadheat.league.states import Fitness
 
 PARTS = {"database": N_("The database"), "blobs": N_("The blob store"), "broker": N_("The queue's broker")}
+ALERTS = {"database": "DeadheatDatabaseAway", "blobs": "DeadheatMatchesFail", "broker": "DeadheatTasksSilent"}
 
 GONE = timedelta(days=1)
 """A machine that was silent for longer counts as removed, as for the alert DeadheatHostGone."""
@@ -49,8 +53,21 @@ IDLE_SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
+    """Something that is wrong. `link`: where the page says more; `alert`: the one that says what to do."""
+
     text: str
     link: str
+    alert: str = ""
+
+    @property
+    def action(self) -> str:
+        return actions().get(self.alert, "").replace("`", "")
+
+
+@cache
+def actions() -> dict[str, str]:
+    """Return what to do about each alert, from the page that repeats it from the alerts themselves."""
+    return dict(re.findall(r"^\| (Deadheat\w+) \| \w+ \| (.+) \|$", source("reference/metrics"), re.MULTILINE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,35 +111,37 @@ def _troubles(state: State) -> Iterator[Trouble]:
     """Yield everything that is wrong, the worst first."""
     for part, name in PARTS.items():
         if (why := getattr(state.ready, part)) != "ok":
-            yield Trouble(f"{gettext(name)}: {why}.", "#parts")
+            yield Trouble(f"{gettext(name)}: {why}.", "#parts", ALERTS[part])
     silence = state.at - state.ran[-1].at if state.ran else None
     if silence is None:
-        yield Trouble(_("No scheduler, or no worker of the queue control, has run in the last hour."), "#course")
+        text = _("No scheduler, or no worker of the queue control, has run in the last hour.")
+        yield Trouble(text, "#course", "DeadheatTasksSilent")
     elif silence > league_conditions.GAP:
         time = wait(int(silence.total_seconds()))
         text = _("No scheduler, or no worker of the queue control, has run for %(time)s.", time=time)
-        yield Trouble(text, "#course")
+        yield Trouble(text, "#course", "DeadheatTasksSilent")
     yield from _of_machines(state)
     yield from _of_matches(state)
     for chart in state.charts:
         if chart.amiss and chart.threshold is not None:
             most = chart.threshold.label
             text = _("%(chart)s: %(value)s, above %(threshold)s.", chart=chart.title, value=chart.shown, threshold=most)
-            yield Trouble(text, "#course")
+            yield Trouble(text, "#course", chart.alert)
 
 
 def _of_machines(state: State) -> Iterator[Trouble]:
     if state.stop:
-        yield Trouble(state.stop, "#workers")
+        yield Trouble(state.stop, "#workers", "DeadheatNoWorker")
     for host in state.present:
         if host.fitness is Fitness.UNFIT:
             text = _("%(machine)s is unfit to judge: %(why)s", machine=host.name, why=" ".join(host.reasons[:1]))
-            yield Trouble(text, f"#machine-{host.number}")
+            yield Trouble(text, f"#machine-{host.number}", "DeadheatHostUnfit")
         elif not host.judges and host.fitness is Fitness.UNCHECKED:
             yield Trouble(_("%(machine)s has not been checked yet.", machine=host.name), f"#machine-{host.number}")
         elif not host.judges:
             silent = wait(int((state.at - host.last_seen_at).total_seconds()))
-            yield Trouble(_("%(machine)s has been silent for %(time)s.", machine=host.name, time=silent), "#workers")
+            text = _("%(machine)s has been silent for %(time)s.", machine=host.name, time=silent)
+            yield Trouble(text, "#workers", "DeadheatHostGone")
         if host.disagreements:
             text = _("%(machine)s has other versions of games than the API.", machine=host.name)
             yield Trouble(text, f"#machine-{host.number}")
@@ -135,23 +154,26 @@ def _of_machines(state: State) -> Iterator[Trouble]:
 def _of_matches(state: State) -> Iterator[Trouble]:
     if state.held:
         matches = counted(state.held, "match", "matches")
-        yield Trouble(_("Held for an organiser: %(matches)s.", matches=matches), "/desk#held")
+        text = _("Held for an organiser: %(matches)s.", matches=matches)
+        yield Trouble(text, "/desk#held", "DeadheatHeldMatches")
     for queue in state.standing.queues:
         if queue.oldest_seconds > QUEUE_SECONDS:
             time = wait(int(queue.oldest_seconds))
             text = _("A job of the queue %(queue)s has waited for %(time)s.", queue=queue.name, time=time)
-            yield Trouble(text, "#queues")
+            yield Trouble(text, "#queues", "DeadheatQueueOld")
     waiting = max((queue.oldest_seconds for queue in state.standing.queues), default=0.0)
     if state.standing.idle_slots * 4 > state.standing.slots and waiting > IDLE_SECONDS:
         idle = counted(state.standing.idle_slots, "slot")
-        yield Trouble(_("Idle although jobs wait: %(slots)s.", slots=idle), "#queues")
+        yield Trouble(_("Idle although jobs wait: %(slots)s.", slots=idle), "#queues", "DeadheatSlotsIdle")
     voids, attempts = state.attempts
     if voids * 100 > attempts * VOID_PERCENT:
         of = counted(attempts, "attempt")
-        yield Trouble(_("Void in the last hour: %(voids)s of %(attempts)s.", voids=voids, attempts=of), "#course")
+        text = _("Void in the last hour: %(voids)s of %(attempts)s.", voids=voids, attempts=of)
+        yield Trouble(text, "#course", "DeadheatVoids")
     if state.voids:
         versions = counted(len(state.voids), "version")
-        yield Trouble(_("%(versions)s: more void attempts than chance explains.", versions=versions), "#voids")
+        text = _("%(versions)s: more void attempts than chance explains.", versions=versions)
+        yield Trouble(text, "#voids", "DeadheatVoids")
 
 
 router = APIRouter()

@@ -1,7 +1,7 @@
 """The geometry of the operator's charts: a figure over the last hour or day."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import accumulate, pairwise
@@ -48,7 +48,7 @@ class _Point:
 class Timeline:
     """A chart. `areas`: the layers of which its curve is the sum, from below; `lines`: its curve, interrupted
     where nothing is known; `dots`: values between two gaps; `threshold`: its height in the picture; `shown`:
-    the last value with its unit.
+    the last value with its unit; `alert`: the alert that says what to do about a value above the threshold.
     """
 
     title: str
@@ -66,6 +66,7 @@ class Timeline:
     last: float
     shown: str
     amiss: bool
+    alert: str = ""
 
 
 def timelines(moments: Sequence[Moment], until: datetime, hours: int, names: Mapping[int, str]) -> list[Timeline]:
@@ -81,19 +82,30 @@ def timelines(moments: Sequence[Moment], until: datetime, hours: int, names: Map
     if not binned:
         return []
 
-    def chart(title: str, unit: str, figure: Figure, threshold: float | None = None) -> Timeline:
-        return drawn(title, unit, [(at, figure(some)) for at, some in binned], until, length, step, threshold)
+    def chart(title: str, unit: str, figure: Figure, threshold: float | None = None, alert: str = "") -> Timeline:
+        points = [(at, figure(some)) for at, some in binned]
+        return replace(drawn(title, unit, points, until, length, step, threshold), alert=alert)
+
+    def late(some: Sequence[Moment]) -> float:
+        return 1000 * _worst(some, lambda ran: ran.late_seconds)
+
+    def stolen(some: Sequence[Moment]) -> float:
+        return 100 * _worst(some, lambda ran: ran.steal_share)
+
+    def void(some: Sequence[Moment]) -> float:
+        return _percent(some, "voids", "voids", "matches")
+
+    def saved(some: Sequence[Moment]) -> float:
+        return _percent(some, "saved", "replies")
 
     charts = [
         chart(_("Matches that ended, per minute"), "", lambda some: _rate(some, lambda ran: ran.matches)),
         chart(_("Waiting series"), "", lambda some: some[-1].waiting),
-        chart(_("Void attempts"), "%", lambda some: _percent(some, "voids", "voids", "matches"), VOID_PERCENT),
+        chart(_("Void attempts"), "%", void, VOID_PERCENT, "DeadheatVoids"),
         chart(_("Taken from bots, per minute"), "s", lambda some: _rate(some, lambda ran: ran.stolen_seconds)),
-        chart(
-            _("Replies counted past the deadline"), "%", lambda some: _percent(some, "saved", "replies"), SAVED_PERCENT
-        ),
-        chart(_("Worst wake-up delay"), "ms", lambda some: 1000 * _worst(some, lambda ran: ran.late_seconds), LATE_MS),
-        chart(_("CPU steal"), "%", lambda some: 100 * _worst(some, lambda ran: ran.steal_share), 100 * MAX_STEAL_SHARE),
+        chart(_("Replies counted past the deadline"), "%", saved, SAVED_PERCENT, "DeadheatHostsBusy"),
+        chart(_("Worst wake-up delay"), "ms", late, LATE_MS, "DeadheatRefereeLate"),
+        chart(_("CPU steal"), "%", stolen, 100 * MAX_STEAL_SHARE, "DeadheatHostsBusy"),
         chart(_("CPU load"), "%", lambda some: 100 * _worst(some, lambda ran: ran.busy_share)),
     ]
     there = sorted({number for moment in moments for number in moment.machines} & names.keys())

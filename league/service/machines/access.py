@@ -15,6 +15,7 @@ of another release, or with another copy of a game, is told so at each request (
 import base64
 import hashlib
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -23,9 +24,11 @@ from sqlmodel import Session, col, select
 
 from deadheat import __version__
 from deadheat.league.causes import Cause
+from deadheat.league.checking.duplicates import weigh
 from deadheat.league.database import now, surroundings
 from deadheat.league.errors import BadToken, NameTaken, NotFound, OtherRelease
 from deadheat.league.jobs import Failure, Host
+from deadheat.league.records import from_row
 from deadheat.league.records.hosts import HttpMachine
 from deadheat.league.service.ground.steps import set_values
 from deadheat.league.service.people.access import SECRET_BYTES, digest
@@ -33,7 +36,7 @@ from deadheat.league.service.people.users import existing_user
 from deadheat.league.service.series.carrying_out import SERIES, give_back_series
 from deadheat.league.service.series.games import games_here
 from deadheat.league.states import Trust
-from deadheat.league.tables import Machine, MachineAccess, Series, User, WorkerHost
+from deadheat.league.tables import Machine, MachineAccess, PlayedAgain, Series, User, WorkerHost
 
 log = logging.getLogger(__name__)
 
@@ -104,8 +107,18 @@ def machines(session: Session) -> list[HttpMachine]:
     rows = select(MachineAccess, User.name, WorkerHost.last_seen_at)
     rows = rows.outerjoin(User, col(User.id) == MachineAccess.owner_id)
     rows = rows.outerjoin(WorkerHost, col(WorkerHost.name) == MachineAccess.name)
+    thrown: dict[str, list[Mapping[str, bool]]] = {}
+    for again in session.exec(select(PlayedAgain).order_by(col(PlayedAgain.match_id))):
+        thrown.setdefault(again.machine, []).extend(() if again.coins is None else [again.coins])
     return [
-        HttpMachine(row.name, row.trust, owner or "", row.release, row.created_at, seen_at, row.revoked_at)
+        from_row(
+            HttpMachine,
+            row,
+            owner=owner or "",
+            last_seen_at=seen_at,
+            played_again=len(thrown.get(row.name, ())),
+            honest=weigh(thrown.get(row.name, ())).honest,
+        )
         for row, owner, seen_at in session.exec(rows.order_by(col(MachineAccess.name)))
     ]
 

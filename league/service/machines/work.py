@@ -34,8 +34,8 @@ from deadheat.league.database import now, settings_of
 from deadheat.league.errors import MachineRefused, NotFound
 from deadheat.league.jobs import Failure, MatchOutcome, SeriesJob
 from deadheat.league.service.ground.steps import set_values
-from deadheat.league.service.machines.access import Caller, holder, revoke_machine, take_back
-from deadheat.league.service.people.notices import machine_unfit
+from deadheat.league.service.machines.access import Caller, holder, take_back
+from deadheat.league.service.machines.trust import condemn, draw
 from deadheat.league.service.people.users import HOUSE
 from deadheat.league.service.series.carrying_out import (
     SERIES,
@@ -47,7 +47,7 @@ from deadheat.league.service.series.carrying_out import (
 from deadheat.league.service.series.games import closed_to, games_here
 from deadheat.league.service.series.hosts import host_arrives, may_judge, told_of, welcome
 from deadheat.league.service.series.turns import FRESH, claim_next_series
-from deadheat.league.states import Purpose, Trust
+from deadheat.league.states import Found, Purpose, Trust
 from deadheat.league.tables import (
     Attempt,
     Bot,
@@ -278,7 +278,10 @@ def finish(session: Session, caller: Caller, arrived: Arrived, outcomes: Sequenc
     failure = arrived.results.failure
     if failure is not None:
         failure = _blameless(failure) if caller.trust is Trust.LOW else _possible(failure)
-    return finish_series(session, arrived.job, arrived.worker, outcomes, failure)
+    taken = finish_series(session, arrived.job, arrived.worker, outcomes, failure)
+    if taken and caller.trust is Trust.LOW:
+        draw(session, caller.host.name, arrived.job, outcomes)
+    return taken
 
 
 def _possible(failure: Failure) -> Failure:
@@ -302,6 +305,5 @@ def refuse(session: Session, caller: Caller, arrived: Arrived, refused: Refused)
     log.error("machine %s: series %d is refused (%s): %s", name, arrived.job.series_id, word, refused)
     finish_series(session, arrived.job, arrived.worker, (), Failure(Cause.MACHINE_LIED, f"{word}: {refused}"))
     if refused.reason.proves:
-        revoke_machine(session, name)
-        machine_unfit(session, name, f"What it sent does not follow from the rules, so its token is revoked: {refused}")
+        condemn(session, name, Found.LIES, f"What it sent does not follow from the rules: {refused}.")
     return MachineRefused(word, str(refused))

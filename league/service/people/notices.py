@@ -249,6 +249,13 @@ def machine_unfit(session: Session, machine: str, reason: str) -> None:
     _tell(session, _all_with(session, Role.ADMIN), NoticeKind.UNFIT, subject, facts)
 
 
+def played_again(session: Session, season_id: int, match_id: int) -> None:
+    """Tell the owners of a match's bots that it is played again because of its machine; at most once a day."""
+    bots = session.exec(select(Participant.bot_id).where(Participant.match_id == match_id)).all()
+    facts, subject = _season_facts(session, season_id), f"season/{season_id}/{now(session):%Y%m%d}"
+    _tell_people_of_many(session, NoticeKind.PLAYED_AGAIN, subject, facts, {bot_id: {} for bot_id in bots})
+
+
 def season_invited(session: Session, season_id: int, user_ids: Collection[int]) -> None:
     """Tell people that they may enter a season."""
     facts = _season_facts(session, season_id)

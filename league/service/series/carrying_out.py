@@ -261,12 +261,13 @@ CLAIMED = (
     .outerjoin(WorkerHost, HERE)
     .where(col(Series.id) == bindparam("series_id"))
 )
-SEATED = (
+_SEATS: Any = (
     columns(col(Match.id), col(Match.seed), col(Match.attempt), col(Participant.version_id))
     .join(Participant, col(Participant.match_id) == Match.id)
-    .where(col(Match.series_id) == bindparam("series_id"), col(Match.state) == MatchState.SCHEDULED)
     .order_by(col(Match.number), col(Participant.seat))
 )
+SEATED = _SEATS.where(col(Match.series_id) == bindparam("series_id"), col(Match.state) == MatchState.SCHEDULED)
+PLAYED = _SEATS.where(col(Match.id) == bindparam("match_id"))
 PROGRAMS: Any = (
     columns(
         col(BotVersion.id),
@@ -283,11 +284,14 @@ PROGRAMS: Any = (
 )
 
 
-def series_job(session: Session, series_id: int, host: Host, at: datetime) -> SeriesJob:
-    """Return a series as the worker on that machine is to carry it out: its matches that are not over."""
+def series_job(session: Session, series_id: int, host: Host, at: datetime, again: int | None = None) -> SeriesJob:
+    """Return a series as the worker on that machine is to carry it out: its matches that are not over, or one that is
+    played `again`.
+    """
     series = session.connection().execute(CLAIMED, {"series_id": series_id, **told_of(session, host)}).one()
     seats: dict[tuple[int, bytes, int], list[int]] = {}
-    for match_id, seed, nth, version_id in session.connection().execute(SEATED, {"series_id": series_id}):
+    which = {"series_id": series_id} if again is None else {"match_id": again}
+    for match_id, seed, nth, version_id in session.connection().execute(SEATED if again is None else PLAYED, which):
         seats.setdefault((match_id, seed, nth), []).append(version_id)
     return SeriesJob(
         series_id=series_id,

@@ -22,7 +22,7 @@ from sqlalchemy import bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
-from deadheat.engine.core import NS_PER_S, Fault, Seat
+from deadheat.engine.core import NS_PER_S, Seat
 from deadheat.engine.transcript import Transcript
 from deadheat.league.causes import Cause
 from deadheat.league.database import now, surroundings
@@ -181,20 +181,9 @@ def close(session: Session, row: GameTable, transcript: Transcript, sha256: str)
     job = SeriesJob(series.id, ATTEMPT, row.game, labels, (MatchJob(match.id, match.seed, tuple(labels)),))
     whole = About(match.season_id, Purpose.LADDER, series.started_at, True, True, None, None, None, ())
     began_ns, ended_ns = (int(each.timestamp() * NS_PER_S) for each in (row.started_at or at, at))
-    played = AttemptRecord(began_ns, ended_ns, Cause.PLAYED, evidence=_evidence(transcript))
+    played = AttemptRecord(began_ns, ended_ns, Cause.PLAYED, evidence=evidence(transcript))
     write_outcomes(session, job, row.worker or "", whole, [outcome(transcript, match.id, sha256, played, {})], at)
     touch_log(session, match.season_id)
-
-
-def _evidence(transcript: Transcript) -> dict[str, object]:
-    """Return the ledger's evidence of programs' time-outs, and of time that the host took from them."""
-    late = [
-        {"seat": each.message.seat, "limit_ns": each.limit_ns, "stolen_ns": each.reply.stolen_ns}
-        | {**each.reply.evidence._asdict(), "own_ns": each.reply.own_ns}
-        for each in transcript.prompts()
-        if each.reply.fault is Fault.TIMEOUT and each.reply.evidence is not None
-    ]
-    return evidence(transcript, late)
 
 
 def void(session: Session, row: GameTable, failure: Failure, worker: str | None) -> None:

@@ -20,9 +20,10 @@ GREEDY = bots_of(GAME) / "greedy" / "main.py"
 
 @pytest.fixture
 def bot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A bot as `deadheat new` writes it, with a panel of one."""
+    """A bot that plays any legal move, in a folder as `deadheat new` writes it, with a panel of one."""
     monkeypatch.chdir(tmp_path)
     succeeded(invoke("new", GAME, "--language", "python", "--folder", "my-bot"))
+    shutil.copy(RANDOM, tmp_path / "my-bot" / "main.py")
     hidden = tmp_path / "my-bot" / HIDDEN
     hidden.mkdir()
     (hidden / better.GATE).write_text('panel = ["house:greedy"]\ngames = 4\n\n[[condition]]\nno_fault_in = 4\n')

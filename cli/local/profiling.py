@@ -7,7 +7,7 @@ do not count for anything else.
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import RenderableType
@@ -31,31 +31,24 @@ SHOWN = 12
 PLACE_WIDTH = 34
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Spent:
     """A function's calls, and its CPU seconds alone and with all that it called."""
 
     place: str
-    calls: int = 0
-    own_s: float = 0.0
-    total_s: float = 0.0
+    calls: int
+    own_s: float
+    total_s: float
 
 
-@dataclass(slots=True)
-class Profile:
-    """Sums over the matches that left a profile, by function."""
-
-    functions: dict[str, Spent] = field(default_factory=dict)
-
-    def add(self, rows: Iterable[Spent]) -> None:
-        for row in rows:
-            known = self.functions.setdefault(row.place, Spent(row.place))
-            known.calls, known.own_s = known.calls + row.calls, known.own_s + row.own_s
-            known.total_s += row.total_s
-
-    @property
-    def rows(self) -> list[Spent]:
-        return sorted(self.functions.values(), key=lambda row: -row.own_s)
+def total(rows: Iterable[Spent]) -> list[Spent]:
+    """Add up rows of the same function, and return those with the most time of their own first."""
+    sums: dict[str, Spent] = {}
+    for row in rows:
+        known = sums.get(row.place, Spent(row.place, 0, 0.0, 0.0))
+        counts = known.calls + row.calls, known.own_s + row.own_s, known.total_s + row.total_s
+        sums[row.place] = Spent(row.place, *counts)
+    return sorted(sums.values(), key=lambda row: -row.own_s)
 
 
 def profiled(program: Program) -> Program:
@@ -119,10 +112,6 @@ class Unhurried:
     seats: frozenset[Seat]
 
     def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
-        patient = (
-            message._replace(limit_ns=PATIENCE_NS)
-            if message.limit_ns is not None and message.seat in self.seats
-            else message
-            for message in messages
-        )
-        return self.transport.exchange([*patient])
+        theirs = [message.limit_ns is not None and message.seat in self.seats for message in messages]
+        patient = [m._replace(limit_ns=PATIENCE_NS) if yes else m for m, yes in zip(messages, theirs, strict=True)]
+        return self.transport.exchange(patient)
