@@ -267,10 +267,17 @@ class _Box:
     def start(self) -> Channel:
         try:
             folder = self._copy.fresh()
+            environment = {**SET, **{name: os.environ[name] for name in KEPT if name in os.environ}}
+            first, *words = self._program.command
+            if first == "env":  # a command of Unix, with which `deadheat tune` sets a bot's variables
+                while (pair := words[0].partition("="))[0].isidentifier() and pair[1]:
+                    environment[pair[0]] = pair[2]
+                    words.pop(0)
+                first = words.pop(0)
             process = subprocess.Popen(
-                [_in(folder, self._program.command[0]), *self._program.command[1:]],
+                [_in(folder, first), *words],
                 cwd=folder,
-                env={**SET, **{name: os.environ[name] for name in KEPT if name in os.environ}},
+                env=environment,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

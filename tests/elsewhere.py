@@ -146,7 +146,8 @@ def _refuse(foreign: tuple[str, ...], event: str, args: tuple[Any, ...]) -> None
     """Refuse paths and calls that the other system does not have."""
     if event in PATHS:
         path = os.fsdecode(args[0]) if isinstance(args[0], str | bytes | Path) else ""
-        if f"{path}/".startswith(foreign) and path != os.devnull:
+        unknown = event == "subprocess.Popen" and os.sep not in path  # Windows has none of the commands of Unix
+        if (f"{path}/".startswith(foreign) and path != os.devnull) or (unknown and "/dev/" in foreign):
             raise FileNotFoundError(2, "no such path on this system", path)
     if event in ("os.fork", "os.forkpty", "os.posix_spawn"):
         raise OSError(f"{event} on another system")

@@ -66,7 +66,7 @@ class Beat(base.Input):
     held_by: str | None = Field(max_length=400, description="Who else holds its processors; null: as before.")
 
 
-class Answer(BaseModel):
+class MachineAnswer(BaseModel):
     """Yes or no."""
 
     yes: bool = Field(description="The answer to what the route asks.")
@@ -238,10 +238,10 @@ def register(shared: Shared, caller: Machine, body: Registration) -> Registered:
 
 
 @router.post("/beat", responses=REFUSED)
-def beat(shared: Shared, caller: Machine, body: Beat) -> Answer:
+def beat(shared: Shared, caller: Machine, body: Beat) -> MachineAnswer:
     """Report that this machine is alive. The answer says whether the league knows it, or it must register again."""
     figures = (body.steal_share, body.late_seconds, body.busy_share, body.held_by)
-    return Answer(yes=shared.change(hosts.host_seen, caller.host, *figures))
+    return MachineAnswer(yes=shared.change(hosts.host_seen, caller.host, *figures))
 
 
 @router.get("/check", responses=REFUSED)
@@ -288,20 +288,20 @@ def _work(job: SeriesJob) -> Work:
 
 
 @router.get("/work", responses=REFUSED)
-async def wait_for_work(shared: Shared, caller: Machine) -> Answer:
+async def wait_for_work(shared: Shared, caller: Machine) -> MachineAnswer:
     """Wait until a series may be claimed, at most 25 seconds. The answer says whether one may."""
     until = anyio.current_time() + WAIT_SECONDS
     while not (waits := await run_sync(shared.read, work.waits, caller)):
         if anyio.current_time() > until:
             break
         await anyio.sleep(LOOK_SECONDS)
-    return Answer(yes=waits)
+    return MachineAnswer(yes=waits)
 
 
 @router.post("/series/{series_id}/renew", responses=REFUSED)
-def renew(shared: Shared, caller: Machine, series_id: Id, attempt: Attempt) -> Answer:
+def renew(shared: Shared, caller: Machine, series_id: Id, attempt: Attempt) -> MachineAnswer:
     """Prolong the lease of a series. The answer says whether the machine still holds it."""
-    return Answer(yes=shared.change(work.renew, caller, series_id, attempt))
+    return MachineAnswer(yes=shared.change(work.renew, caller, series_id, attempt))
 
 
 @router.get(
@@ -336,7 +336,7 @@ _BODY = {"content": {"application/json": {"schema": _inlined(_SCHEMA, _SCHEMA["$
     openapi_extra={"requestBody": _BODY},
 )
 @takes_upload
-async def hand_in(shared: Shared, caller: Machine, series_id: Id, attempt: Attempt, request: Request) -> Answer:
+async def hand_in(shared: Shared, caller: Machine, series_id: Id, attempt: Attempt, request: Request) -> MachineAnswer:
     """Hand in a series. Everything is played again before it counts. Sent twice it has one effect. The answer
     says whether the results count; otherwise they came too late.
     """
@@ -346,7 +346,7 @@ async def hand_in(shared: Shared, caller: Machine, series_id: Id, attempt: Attem
         if len(body) > MAX_RESULTS_BYTES:
             raise UploadTooLarge(MAX_RESULTS_BYTES)
     taken = await run_sync(_hand_in, shared, caller, series_id, attempt, bytes(body), limiter=shared.taking_in)
-    return Answer(yes=taken)
+    return MachineAnswer(yes=taken)
 
 
 def _hand_in(shared: Shared, caller: access.Caller, series_id: int, attempt: int, body: bytes) -> bool:

@@ -162,7 +162,7 @@ def _compared(lost: _Lost) -> Mapping[str, Any]:
         "won": won,
         "lost_again": mark.exists() and not (won or cured or unclear),
         "first_difference": first and {"exchange": first.exchange, "seat": first.seat, "where": first.where(then)},
-        "recordings_fit_until": min(left, default=None),
+        "fits_until": min(left, default=None),
         "files": [str(lost.file), str(lost.again)],
     }
 
@@ -173,7 +173,9 @@ COLUMNS: Columns[Mapping[str, Any]] = (
     Column("then", lambda row: row["then"], whole=True),
     Column("now", lambda row: row["now"] + (" again" if row["lost_again"] else ""), whole=True),
     Column("first different\nanswer", lambda row: (row["first_difference"] or {"where": "none"})["where"]),
-    Column("recording\nfits until", lambda row: row["recordings_fit_until"] or "the end", right=True),
+    Column(
+        "recording\nfits until", lambda row: "the end" if row["fits_until"] is None else row["fits_until"], right=True
+    ),
 )
 
 
@@ -184,7 +186,7 @@ def _text(results: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
     yield table(results, COLUMNS)
     won, unclear = sum(row["won"] for row in results), sum(row["now"] == UNCLEAR for row in results)
     yield f"{won} of {counted(len(results), 'match', 'matches')} would now be won."
-    if any(row["won"] and row["recordings_fit_until"] is not None for row in results):
+    if any(row["won"] and row["fits_until"] is not None for row in results):
         yield "A win after a recording stopped fitting is a hint: it no longer reacts."
     if unclear:
         yield f"{unclear} unclear: a recording failed after it had stopped fitting."

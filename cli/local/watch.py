@@ -57,8 +57,8 @@ def replay(
 
     \b
     With --into, play it again to your bot instead, line by line, and compare its answers:
-      --into "python3 main.py"                  breakpoint() opens pdb in this terminal
-      --into "python3 -m deadheat_pdb main.py"  pdb from the first line on
+      --into "python3 main.py"                  # breakpoint() opens pdb here
+      --into "python3 -m deadheat_pdb main.py"  # pdb from the first line on
       --into "gdb -ex 'run < {lines} > {answers}' ./bot"
     """  # noqa: D301  Click leaves the lines after this mark as they are
     looked = look(file, server, token)

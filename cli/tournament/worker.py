@@ -29,7 +29,7 @@ from deadheat.engine.transcript import Transcript
 from deadheat.league.causes import Cause, Trait
 from deadheat.sandbox.arena import Arena
 from deadheat.sandbox.box import ABOUT_TIME, Program, Sandbox, bot_limits
-from deadheat.sandbox.host.slots import Hold, Processors, stay_on
+from deadheat.sandbox.host.slots import Hold, Processors
 
 TURN_SECONDS = 2.0
 """The shortest time for which processors are kept while others wait."""
@@ -229,7 +229,8 @@ class _Worker:
             self._hold = self._processors.take(1, self.job.cpus, waiting)
         self.say(Waits(()))
         self._held_at = time.monotonic()
-        stay_on(self._hold.cpus)
+        if hasattr(os, "sched_setaffinity"):
+            os.sched_setaffinity(0, self._hold.cpus)
 
     def _open(self, table: tuple[int, ...]) -> None:
         assert self._hold is not None

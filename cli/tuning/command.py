@@ -98,9 +98,13 @@ def tune(
         open_sandbox = partial(open_backend, work=Path(work))
         with sentences(), failing("use the folder"):
             if resume is not None:
+                if bot or param or against:
+                    fail("--resume continues as the search began: name nothing else", USAGE)
                 tuning = Tuning.load(place)
                 request, opened = go_on(place / SEARCH, [], None, open_sandbox)
             else:
+                if sandbox is Backend.DOCKER and not by_argument:
+                    fail("in containers, variables reach no bot: add --arguments, or --sandbox local or bwrap", USAGE)
                 bounds(sprt)  # ends the command if they are none
                 tuning = Tuning(_parameters(bot, param or []), by_argument, games, sprt)
                 game = game or _game_beside(Path(bot))
@@ -151,6 +155,7 @@ class Search:
     open_sandbox: Callable[[str], Sandbox]
     halves: dict[int, int] = field(default_factory=dict)
     """Half points of the bot by the game's number."""
+    faults: int = 0
     course: list[Step] = field(default_factory=list)
 
     @property
@@ -169,6 +174,10 @@ class Search:
                 self.tuning.more(surface, last - first, self.request.seed)
                 self.tuning.save(self.place)
             self._play(self._missing(first, last), self.tuning.points[first:last])
+            if self.faults == len(self.halves):
+                first_game = self.opened.path / records.TRANSCRIPTS / "000000.jsonl"
+                why = command("explain", str(first_game), "--seat", "1")
+                fail(f"with these values, the bot failed in each of {counted(self.faults, 'game')}; why: {why}")
             surface = self._fitted(last)
             step = self.tuning.step(last * self.each, surface)
             self.course.append(step)
@@ -220,6 +229,7 @@ class Search:
     def _count(self, game: GameRecord) -> None:
         """Count a game; one in which both bots failed says nothing about the values."""
         mine = game.players.index(self.request.labels[0])
+        self.faults += game.failed(mine)
         ranks = game.ranks[mine], game.ranks[1 - mine]
         self.halves[game.number] = (ranks[0] <= ranks[1]) + (ranks[0] < ranks[1]) if game.rated else 1
 
@@ -281,7 +291,8 @@ class Search:
 
     def stopped(self, why: str = "") -> NoReturn:
         """End the command, and say how to continue."""
-        note(f"To continue: {command('tune', '--resume', str(self.place))}", "stopped")
+        again = command("tune", "--resume", str(self.place))
+        note(f"after {counted(len(self.halves), 'game')} of the search. To continue: {again}", "stopped")
         if why:
             fail(why)
         raise typer.Exit(INTERRUPTED)

@@ -15,6 +15,7 @@ from deadheat.cli.console import USAGE, fail
 from deadheat.cli.tuning.surface import Array, Surface
 
 STATE = "tune.json"
+ENV = "/usr/bin/env"  # which the judge image lacks
 EDGE = 0.1
 
 PARAMETER = re.compile(r"([A-Za-z_]\w{0,39})=(-?[\d.]+)\.\.(-?[\d.]+)(?:/([\d.]+))?")
@@ -114,7 +115,7 @@ class Tuning:
     def with_values(self, words: Sequence[str], values: Sequence[float]) -> tuple[str, ...]:
         """Return the command that starts the bot with these values."""
         pairs = [f"{p.name}={value:.10g}" for p, value in zip(self.parameters, values, strict=True)]
-        return (*words, *(f"--{pair}" for pair in pairs)) if self.by_argument else ("env", *pairs, *words)
+        return (*words, *(f"--{pair}" for pair in pairs)) if self.by_argument else (ENV, *pairs, *words)
 
     def more(self, surface: Surface | None, count: int, seed: str) -> None:
         """Draw points: at first evenly over the ranges, later where the surface says."""

@@ -68,12 +68,6 @@ def pinned(cpus: Collection[int]) -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
-def stay_on(cpus: Collection[int]) -> None:
-    """Keep this process on these processors, where the system can."""
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, cpus)
-
-
 def lock(fd: int) -> bool:
     """Lock a file until it is closed, or return False if another process has it."""
     try:

@@ -4,16 +4,15 @@ and with the results.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
+import runpy
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -37,13 +36,8 @@ matches = pytest.mark.parametrize("name", sorted(path.stem for path in TRANSCRIP
 
 
 @cache
-def sdk(game: str) -> ModuleType:
-    name = game.replace("-", "_")
-    spec = importlib.util.spec_from_file_location(name, bots_of(game) / "_sdk" / "python" / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def sdk(game: str) -> dict[str, Any]:
+    return runpy.run_path(str(bots_of(game) / "_sdk" / "python" / f"{game.replace('-', '_')}.py"))
 
 
 @cache
@@ -72,33 +66,21 @@ def told(transcript: Transcript, seat: Seat) -> Iterator[tuple[str, str | None]]
 
 def recorded(transcript: Transcript, seat: Seat) -> tuple[Any, list[str]]:
     """Let the Python file read a seat's lines and give its replies; return the bot, and its state at each prompt."""
-    module, states = sdk(transcript.game), []
+    states: list[str] = []
     reply: list[str] = []
 
-    class Recorded(module.Bot):  # type: ignore[misc, name-defined]
-        def on_roll(self, a, b):
-            states.append(yacht(self))
-            return reply[1], int(reply[2])
-
-        def on_score(self):
-            states.append(yacht(self))
-            return reply[1], reply[2]
-
-        def on_phase1(self, a, b):
-            states.append(betris(self))
-            return reply[1], int(reply[2])
-
-        def on_phase2(self, block):
-            states.append(betris(self))
-            numbers = [int(word) for word in reply[2:]]
-            return list(zip(numbers[::2], numbers[1::2], strict=True))
-
-        def on_turn(self):
-            states.append(liars(self))
+    def answered(*_: object) -> object:
+        states.append(STATES[transcript.game](bot))
+        if transcript.game == "liars-dice":
             action = json.loads(" ".join(reply))
             return (action["quantity"], action["faceValue"]) if action["type"] == "bid" else action["type"]
+        if reply[0] == "PLACE":
+            return list(zip(map(int, reply[2::2]), map(int, reply[3::2]), strict=True))
+        return reply[1], int(reply[2]) if reply[0] != "PUT" else reply[2]
 
-    bot = Recorded()
+    bot = sdk(transcript.game)["Bot"]()
+    for name in ("on_roll", "on_score", "on_phase1", "on_phase2", "on_turn"):
+        setattr(bot, name, answered)
     for line, answer in told(transcript, seat):
         if line != "FINISH":
             reply[:] = (answer or "").split()
@@ -131,6 +113,9 @@ def liars(bot: Any) -> str:
     counts = "".join(str(bot.counts.get(f"P{number}", 0)) for number in range(1, 7))
     bids = "".join(f" {bid.quantity}x{bid.face}P{player[1:]}" for player, bid in bot.bids)
     return f"{bot.round} {bot.me[1:]} {''.join(map(str, sorted(bot.dice)))} {counts} {current}{bids}"
+
+
+STATES: dict[str, Callable[[Any], str]] = {"yacht-auction": yacht, "betris-large": betris, "liars-dice": liars}
 
 
 def honest(transcript: Transcript) -> list[Seat]:
@@ -170,18 +155,16 @@ def test_the_header_keeps_the_same_state(name: str, compiler: str, language: str
 
 
 def test_scores_are_those_of_the_rules() -> None:
-    module = sdk("yacht-auction")
-    assert tuple(CATEGORIES) == module.CATEGORIES
+    names = sdk("yacht-auction")
+    assert tuple(CATEGORIES) == names["CATEGORIES"]
     for five in FIVES:
         for category, points in CATEGORIES.items():
-            assert module.points(category, five) == points(five)
+            assert names["points"](category, five) == points(five)
 
 
 @pytest.mark.parametrize("game", GAMES)
 def test_a_file_is_short_and_needs_the_standard_library_only(game: str) -> None:
-    for path in sorted((bots_of(game) / "_sdk").rglob("*.*")):
-        if "__pycache__" in path.parts:
-            continue
+    for path in (*bots_of(game).glob("_sdk/python/*.py"), *bots_of(game).glob("_sdk/c/*")):
         lines = path.read_text("utf-8").splitlines()
         assert len(lines) < LONGEST and max(map(len, lines)) <= 120, path
         if path.suffix == ".py":

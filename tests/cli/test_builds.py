@@ -2,7 +2,6 @@
 
 import signal
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,72 +19,46 @@ from tests.cli.command import GAME
 LONGEST_SECONDS = 30
 
 
+def prepare(_game: Game, name: str, _sandbox: Sandbox, folder: Path) -> Program:
+    """Build nothing; a bot that meets waits until two builds are under way."""
+    if name == "broken":
+        raise BadBot("broken does not build", "its log")
+    if name == "failing":
+        raise SandboxError("host", "no room for failing")
+    end = time.monotonic() + LONGEST_SECONDS
+    folder.parent.mkdir(exist_ok=True)
+    (folder.parent / f"{name}.here").touch()
+    while "meets" in name and len(list(folder.parent.glob("*.here"))) < 2:
+        assert time.monotonic() < end, f"{name} is built alone"
+        time.sleep(0.01)
+    forked = signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # Ctrl-C is for the process that waits
+    return Program(folder, ("forked" if forked else "here",), name)
+
+
 @pytest.fixture(autouse=True)
 def own_registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(builds, "prepare", prepare)
     monkeypatch.setenv("DEADHEAT_LOCK_DIR", str(tmp_path / "locks"))
     if len(own_processors()) < 2:
         pytest.skip("this process may use one processor only")
 
 
-def build(monkeypatch: pytest.MonkeyPatch, prepare: Callable[..., Program], folder: Path, *names: str) -> list[object]:
-    monkeypatch.setattr(builds, "prepare", prepare)
-    return list(builds.prepare_all(GAMES[GAME], names, LocalSandbox(), folder))
+def made(folder: Path, *names: str) -> list[tuple[str, ...]]:
+    """Build these bots; return what became of each."""
+    programs = builds.prepare_all(GAMES[GAME], names, LocalSandbox(), folder)
+    return [(each.label, *each.command) if isinstance(each, Program) else (str(each), each.log) for each in programs]
 
 
-def meeting(_game: Game, name: str, _sandbox: Sandbox, folder: Path) -> Program:
-    """Return as soon as another build is under way, too."""
-    (folder.parent / f"{name}.here").touch()
-    end = time.monotonic() + LONGEST_SECONDS
-    while len(list(folder.parent.glob("*.here"))) < 2:
-        assert time.monotonic() < end, f"{name} is built alone"
-        time.sleep(0.01)
-    return Program(folder, (name,), name)
-
-
-def test_bots_are_built_at_the_same_time_and_named_in_their_order(tmp_path: Path, monkeypatch) -> None:
-    found = build(monkeypatch, meeting, tmp_path, "a", "b", "c")
-    assert [program.label for program in found if isinstance(program, Program)] == ["a", "b", "c"]
-    hold = Processors(locks_folder()).some(len(own_processors()), own_processors())
-    assert hold is not None, "the processors are free again"
-    hold.close()
-
-
-def test_without_a_free_processor_they_are_built_one_by_one(tmp_path: Path, monkeypatch) -> None:
-    here: list[str] = []
-
-    def alone(_game: Game, name: str, _sandbox: Sandbox, folder: Path) -> Program:
-        here.append(name)  # of this process
-        return Program(folder, (name,), name)
-
+def test_bots_are_built_at_the_same_time_and_named_in_their_order(tmp_path: Path) -> None:
+    found = made(tmp_path, "meets 1", "meets 2", "broken", "sound")
+    expected = [("meets 1", "forked"), ("meets 2", "forked"), ("broken does not build", "its log")]
+    assert found == [*expected, ("sound", "forked")]
     with Processors(locks_folder()).take(len(own_processors()) - 1, own_processors()):
-        build(monkeypatch, alone, tmp_path, "a", "b")
-    assert here == ["a", "b"]
+        assert made(tmp_path / "alone", "sound", "sound") == [("sound", "here")] * 2, "one processor is free"
 
 
-def test_a_bot_that_does_not_build_keeps_no_other_from_it(tmp_path: Path, monkeypatch) -> None:
-    def broken(_game: Game, name: str, _sandbox: Sandbox, folder: Path) -> Program:
-        if name == "broken":
-            raise BadBot("broken does not build", "its log")
-        return Program(folder, (name,), name)
-
-    first, second = build(monkeypatch, broken, tmp_path, "broken", "sound")
-    assert isinstance(first, BadBot) and (str(first), first.log) == ("broken does not build", "its log")
-    assert isinstance(second, Program)
+def test_who_failed_is_said(tmp_path: Path) -> None:
+    with pytest.raises(SandboxError, match="no room for failing"):
+        made(tmp_path, "sound", "failing")
     with pytest.raises(BadBot, match="broken does not build"):
         list(builds.built(GAMES[GAME], ["sound", "broken"], LocalSandbox(), tmp_path))
-
-
-def test_a_failure_of_this_machine_is_no_bots(tmp_path: Path, monkeypatch) -> None:
-    def failing(_game: Game, name: str, _sandbox: Sandbox, folder: Path) -> Program:
-        raise SandboxError("host", f"no room for {name}")
-
-    with pytest.raises(SandboxError, match="no room for a"):
-        build(monkeypatch, failing, tmp_path, "a", "b")
-
-
-def test_ctrl_c_is_for_the_process_that_waits(tmp_path: Path, monkeypatch) -> None:
-    def handled(_game: Game, name: str, _sandbox: Sandbox, folder: Path) -> Program:
-        return Program(folder, (str(signal.getsignal(signal.SIGINT) is signal.SIG_IGN),), name)
-
-    found = build(monkeypatch, handled, tmp_path, "a", "b")
-    assert [program.command for program in found if isinstance(program, Program)] == [("True",), ("True",)]

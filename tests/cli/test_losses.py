@@ -68,13 +68,13 @@ def lost(bot: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
 def test_a_match_that_would_now_be_won_must_stay_won(bot: Path, lost: Transcript) -> None:
     (same,) = again(code=0)
     assert (same["match"], same["now"], same["first_difference"]) == (NUMBER, "lost", None)
-    assert same["recordings_fit_until"] is None
+    assert same["fits_until"] is None
     (bot / "main.py").write_text(GOOD)
     (row,) = again(code=0)
     assert (row["then"], row["now"], row["won"]) == ("lost", "won", True)
     first = first_difference(lost, read(Path(row["files"][1])))
     assert first is not None and row["first_difference"]["exchange"] == first.exchange and first.seat == 1
-    assert row["recordings_fit_until"] == first.exchange + 1, "the rival is told of another result"
+    assert row["fits_until"] == first.exchange + 1, "the rival is told of another result"
     shown = succeeded(invoke("losses", "2", "my-bot", "--sandbox", "local", "--offline")).stdout
     assert "1 of 1 match would now be won." in shown and "stopped fitting is a hint" in shown
     assert max(map(len, (line for line in shown.splitlines() if "deadheat diff" not in line))) <= 80

@@ -96,6 +96,14 @@ def test_a_machine_that_lies_is_out_and_has_no_effect_on_ratings(lending: World)
     assert [row["bot_id"] for row in lied] == sorted(row["bot_id"] for row in lied)
 
 
+def test_a_machine_that_lied_is_out_again_if_it_lies_with_another_token(lending: World) -> None:
+    for _ in range(2):
+        lending.write(trust.condemn, LENT, Found.LIES, "It lied.")
+        assert lending.read(machines)[0].revoked_at is not None
+        secret = lending.write(add_machine, LENT, Trust.LOW)
+        assert lending.read(look_up_machine, secret, "boot").host.name == LENT
+
+
 def test_only_the_time_outs_of_a_late_machine_are_played_again(lending: World) -> None:
     late = lend(lending, lambda match: forfeited(match, match.match_id % 2), most=20)
     fine = lend(lending, lower_wins)

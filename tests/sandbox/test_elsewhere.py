@@ -106,6 +106,14 @@ def test_children_end_with_the_run_and_exit_codes_are_told(tmp_path: Path) -> No
         pass
 
 
+def test_variables_are_set_without_the_command_env(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    code = "import os; input(); print(os.environ['DEPTH'], os.environ['WIDTH'], flush=True); input()"
+    command = ("env", "DEPTH=3", "WIDTH=a=b", sys.executable, "-c", code)
+    with running(Elsewhere(tmp_path / "copies"), tmp_path / "bot", *command) as (_, clock):
+        assert clock.exchange([Message(0, "GO", 9 * NS_PER_S)])[0].line == "3 a=b"
+
+
 C = """#include <stdio.h>
 int other(void);
 int main(void) { getchar(); printf("%d\\n", other()); fflush(stdout); getchar(); return 0; }

@@ -14,7 +14,7 @@ from deadheat.training import export
 
 def layers(*sizes: int) -> list[export.Layer]:
     chance = np.random.default_rng(7)
-    return [(chance.normal(size=(ins, outs)), chance.normal(size=outs)) for ins, outs in pairwise(sizes)]
+    return [(chance.normal(size=pair), chance.normal(size=pair[1])) for pair in pairwise(sizes)]
 
 
 def computed(network: list[export.Layer], numbers: np.ndarray) -> np.ndarray:
@@ -43,12 +43,9 @@ def test_a_file_needs_the_standard_library_only(tmp_path: Path) -> None:
 
 def test_what_is_no_network_is_refused(tmp_path: Path) -> None:
     (first, bias), second = layers(2, 3, 1)
-    for wrong, said in (
-        ([], "at least one layer"),
-        ([(first, bias), (second[0][1:], second[1])], r"\(2, 1\) do not fit: \(3, 1\)"),
-        ([(first.T, bias), second], "do not fit"),
-        ([(first * np.inf, bias), second], "not finite"),
-    ):
+    wrongly: list[export.Layer] = [(first, bias), (second[0][1:], second[1])]
+    wrong = {"one layer": [], r"\(2, 1\) do not fit: \(3, 1\)": wrongly, "not finite": [(first * np.inf, bias), second]}
+    for said, network in wrong.items():
         with pytest.raises(ValueError, match=said):
-            export.write(tmp_path / "network.py", wrong)
+            export.write(tmp_path / "network.py", network)
     assert not list(tmp_path.iterdir())

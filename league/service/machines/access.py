@@ -72,7 +72,7 @@ def add_machine(session: Session, name: str, trust: Trust, owner: str = "") -> s
     secret = PREFIX + base64.urlsafe_b64encode(surroundings(session).entropy(SECRET_BYTES)).rstrip(b"=").decode()
     row = known or MachineAccess(name=name, sha256="", trust=trust, created_at=now(session))
     row.sha256, row.trust, row.owner_id, row.created_at = digest(secret), trust, owner_id, now(session)
-    row.release, row.revoked_at = "", None
+    row.release, row.revoked_at, row.found, row.replayed_at = "", None, None, None
     session.add(row)
     session.flush()
     return secret

@@ -57,15 +57,21 @@ def evidence_on(session: Session, name: str) -> Evidence:
 
 def draw(session: Session, name: str, job: SeriesJob, outcomes: Iterable[MatchOutcome]) -> None:
     """Draw those of a machine's matches that trusted ones play again."""
-    evidence, seated = evidence_on(session, name), {match.match_id: match.seats for match in job.matches}
-    elo = {row["version_id"]: row["elo"] for row in leaderboard(session, job.season_id).standings["rows"]}
+    evidence, entropy = evidence_on(session, name), surroundings(session).entropy
+    played = {outcome.match_id for outcome in outcomes if outcome.result is not None}
+    drawn = [
+        match
+        for match in job.matches
+        if match.match_id in played and int.from_bytes(entropy(4), "big") < evidence.share(match.seats) * 2**32
+    ]
+    board = leaderboard(session, job.season_id).standings["rows"] if drawn else ()
+    elo = {row["version_id"]: row["elo"] for row in board}
     rows = []
-    for match_id in (outcome.match_id for outcome in outcomes if outcome.result is not None):
-        versions, lot = seated[match_id], int.from_bytes(surroundings(session).entropy(4), "big")
-        if lot < evidence.share(versions) * 2**32:
-            rated = {elo[version]: seat for seat, version in enumerate(versions) if version in elo}
-            favourite = rated[max(rated)] if len(rated) == len(versions) else None
-            rows.append({"match_id": match_id, "machine": name, "favourite": favourite, "due_at": now(session)})
+    for match in drawn:
+        rated = {elo[version]: seat for seat, version in enumerate(match.seats) if version in elo}
+        favourite = rated[max(rated)] if len(rated) == len(match.seats) else None
+        about = {"match_id": match.match_id, "machine": name, "favourite": favourite}
+        rows.append({**about, "due_at": now(session), "weighed": False})
     insert_rows(session, PlayedAgain, rows)
 
 

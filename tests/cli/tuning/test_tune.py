@@ -136,4 +136,22 @@ def test_what_cannot_be_searched_is_refused_before_anything_is_built(bot: Path, 
     ):
         assert_one_sentence(tune(bot, *words, "--folder", tmp_path / "no"), sentence)
     assert_one_sentence(tune("--resume", tmp_path), "there is nothing to continue")
+    contained = invoke("tune", str(bot), "--param", "AIM=0..3", "--game", GAME, "--sandbox", "docker")
+    assert_one_sentence(contained, "in containers, variables reach no bot: add --arguments")
+    assert_one_sentence(tune(bot, "--resume", tmp_path), "--resume continues as the search began")
     assert not (tmp_path / "no").exists()
+
+
+def test_a_bot_that_fails_with_all_values_ends_the_search_at_once(tmp_path: Path) -> None:
+    (tmp_path / "bot.py").write_text("import os\nfloat(os.environ['AIM'])\nfloat(os.environ['CARE'])\n")
+    done = tune(tmp_path / "bot.py", *PARAMETERS, "--against", "house:random", "--folder", tmp_path / "t")
+    assert_one_sentence(done, "the bot failed in each of 32 games; why: ", 1)
+    told = done.stderr.rpartition("explain ")[2].split()
+    assert "exited at READY" in succeeded(invoke("explain", *told)).stdout
+
+
+@pytest.mark.all
+def test_the_values_reach_a_bot_in_a_container(bot: Path, tmp_path: Path) -> None:
+    words = (bot, *PARAMETERS, "--game", GAME, "--against", bot, "--games", "100", "--sprt", "0,400", "--arguments")
+    done = succeeded(invoke("tune", *map(str, words), "--sandbox", "docker", "--folder", str(tmp_path / "t")))
+    assert "accepted: tuned is stronger" in done.stdout
