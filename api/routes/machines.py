@@ -35,7 +35,7 @@ WAIT_SECONDS, LOOK_SECONDS = 25.0, 1.0
 MAX_RESULTS_BYTES = 64 * 1024 * 1024
 """A series' results as sent: base64 of compressed transcripts, of which the largest must fit alone."""
 
-Said = Annotated[str, StringConstraints(max_length=1000)]
+Said = Annotated[str, StringConstraints(max_length=500)]
 Hash = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="SHA-256 of the built program.")]
 Attempt = Annotated[int, Query(ge=1, le=base.MAX_ID, description="The attempt by which it is held.")]
 Number = Annotated[int, Field(ge=0, le=2**63 - 1)]
@@ -90,7 +90,7 @@ class Check(base.Input):
     """A machine's own check of itself."""
 
     slots: int = Field(ge=1, le=1024, description="Matches that it plays at a time.")
-    findings: list[Finding] = Field(max_length=100, description="What was found.")
+    findings: list[Finding] = Field(max_length=30, description="What was found.")
     reasons: list[Said] = Field(max_length=20, description="Why it should not judge; none: it is fit.")
     again_seconds: float = Field(ge=0, le=3600, description="When to check it again.")
     doubts: int = Field(ge=0, le=100, description="Checks in succession that were mostly void.")
@@ -100,7 +100,7 @@ class CanaryEnd(base.Input):
     """The end of a canary match."""
 
     voids: int = Field(ge=0, le=100, description="Void attempts.")
-    wrong: list[Said] | None = Field(max_length=20, description="Wrong verdicts; null: every attempt was void.")
+    wrong: list[Said] | None = Field(max_length=5, description="Wrong verdicts; null: every attempt was void.")
     series_before: int = Field(ge=0, le=base.MAX_ID, description="As ordered.")
 
 
@@ -219,7 +219,11 @@ def _caller(
 
 
 Machine = Annotated[access.Caller, Depends(_caller)]
-REFUSED: dict[int | str, dict[str, Any]] = {401: {}, 409: {"description": "Another release, or other games"}}
+REFUSED: dict[int | str, dict[str, Any]] = {
+    401: {},
+    409: {"description": "Another release, or other games"},
+    413: {"description": "The body is larger than 64 KiB"},
+}
 HOLDING: dict[int | str, dict[str, Any]] = {**REFUSED, 404: {"description": "This machine does not hold the series"}}
 
 router = APIRouter(prefix="/v1/machine", tags=["machines"])
@@ -332,7 +336,7 @@ _BODY = {"content": {"application/json": {"schema": _inlined(_SCHEMA, _SCHEMA["$
 
 @router.post(
     "/series/{series_id}/results",
-    responses={**HOLDING, 400: {}, 413: {}, 422: {"description": "Not as described, or nothing of it counts"}},
+    responses={**HOLDING, 400: {}, 422: {"description": "Not as described, or nothing of it counts"}},
     openapi_extra={"requestBody": _BODY},
 )
 @takes_upload
