@@ -238,6 +238,29 @@ def decode(data: bytes) -> Transcript:
     return transcript
 
 
+def relabelled(data: bytes, about: Mapping[str, object], new: Mapping[str, object]) -> bytes:
+    """Return a transcript's bytes with `new` labels and a new chain, at a tenth of the cost of decoding it. Raises
+    BadTranscript: it has other labels than `about`, or its chain is broken; nothing else is checked.
+    """
+    header, *lines = data.split(b"\n")[:-1]
+    labels = _labels(about)
+    if not header.endswith(labels):
+        raise BadTranscript("it is labelled as another one")
+    made, before = [header.removesuffix(labels) + _labels(new)], header
+    for line in lines:
+        text, _, chain = line.rpartition(b',"prev":"')
+        if chain != hashlib.sha256(before).hexdigest().encode() + b'"}' or not text.isascii():
+            raise BadTranscript("a line is not chained to the one before: one of them was altered")
+        made.append(_chained(f"{text.decode('ascii')}}}", made[-1]))
+        before = line
+    return b"\n".join(made) + b"\n"
+
+
+def _labels(about: Mapping[str, object]) -> bytes:
+    """Return the end of a header with these labels."""
+    return f'"about":{_spelled(dict(about))}}}'.encode("ascii")
+
+
 def encode_result(result: Result) -> dict[str, Any]:
     """Return the result as a JSON object (the transcript's last line, without its chain)."""
     points = None if result.points is None else [_encode_points(value) for value in result.points]

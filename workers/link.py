@@ -16,8 +16,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from deadheat.engine.transcript import encode
 from deadheat.engine.unfinished import Replies
-from deadheat.league.jobs import Failure, MatchOutcome, ProgramRef, SeriesJob
+from deadheat.league.jobs import AttemptRecord, Failure, MatchOutcome, ProgramRef, SeriesJob
+from deadheat.league.outcomes import outcome
 from deadheat.league.service.course.schedule import seasons_going_on
 from deadheat.league.service.series import live
 from deadheat.league.service.series.carrying_out import SERIES, finish_series, renew_series
@@ -31,6 +33,7 @@ from deadheat.league.service.series.hosts import (
 )
 from deadheat.league.service.series.turns import claim_next_series, turn_away_series
 from deadheat.league.states import Fitness
+from deadheat.sandbox.arena import Played
 from deadheat.workers.holding import insist, take, turned_away
 
 if TYPE_CHECKING:
@@ -64,8 +67,8 @@ class Link(Protocol):
     def show(self, job: SeriesJob, match_id: int, replies: Replies) -> bool:
         """Show spectators a running match so far. Return False if nobody sees it."""
 
-    def put(self, transcript: bytes) -> str:
-        """Store a transcript, and return its SHA-256. Raises BlobsAway."""
+    def store(self, match_id: int, played: Played, attempt: AttemptRecord) -> MatchOutcome:
+        """Store a match's transcript, and return its outcome. Raises BlobsAway."""
 
     def finish(self, job: SeriesJob, outcomes: Sequence[MatchOutcome], failure: Failure | None) -> bool:
         """Hand in results, insisting for a while. Return False if they came too late or do not count."""
@@ -122,8 +125,9 @@ class InProcess:
         with self._context.database.transaction() as session:
             return live.show(session, job, match_id, replies)
 
-    def put(self, transcript: bytes) -> str:
-        return self._context.blobs.put(transcript)
+    def store(self, match_id: int, played: Played, attempt: AttemptRecord) -> MatchOutcome:
+        sha256 = self._context.blobs.put(encode(played.transcript))
+        return outcome(played.transcript, match_id, sha256, attempt, played.exits)
 
     def finish(self, job: SeriesJob, outcomes: Sequence[MatchOutcome], failure: Failure | None) -> bool:
         worker = self._context.worker

@@ -21,10 +21,9 @@ from dataclasses import dataclass
 
 from deadheat.engine.core import TransportError
 from deadheat.engine.games.variants import rules
-from deadheat.engine.transcript import encode
 from deadheat.league.causes import BLAMELESS, Cause
 from deadheat.league.jobs import AttemptRecord, Failure, MatchJob, MatchOutcome, SeriesJob
-from deadheat.league.outcomes import evidence, outcome
+from deadheat.league.outcomes import evidence
 from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.telemetry import doing
 from deadheat.sandbox.arena import Arena, Played, uncollected
@@ -177,8 +176,7 @@ def stored(context: Context, item: Run) -> MatchOutcome:
     played = item.played
     if played is None:
         return MatchOutcome(item.match.match_id, None, None, attempts=(item.attempt,))
-    sha256 = context.link.put(encode(played.transcript))
-    return outcome(played.transcript, item.match.match_id, sha256, item.attempt, played.exits)
+    return context.link.store(item.match.match_id, played, item.attempt)
 
 
 def finish(

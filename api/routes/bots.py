@@ -174,6 +174,18 @@ def get_version(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Version
     return shared.read(bots.version_info, asker, bot_id, number)
 
 
+class Lending(Input):
+    """Whether a version may play on lent machines."""
+
+    lendable: bool = Field(description="Their owners can read it; off by default.")
+
+
+@versions_router.patch("/{number}", responses={401: {}, 403: {}, 404: {}})
+def lend_version(shared: Shared, asker: Asker, bot_id: Id, number: Id, body: Lending) -> Version:
+    """Let a version play on machines that others lend to the league, or no longer."""
+    return shared.change(bots.lend_version, asker, bot_id, number, lendable=body.lendable)
+
+
 @versions_router.get("/{number}/log", responses={401: {}, 404: {}})
 def get_build_log(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> BuildLog:
     """Return the output of the build and the trial match, and failures of the service."""

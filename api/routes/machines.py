@@ -41,7 +41,7 @@ MOST_ARRIVING = 8
 
 _arriving: Counter[str] = Counter()
 
-Said = Annotated[str, StringConstraints(max_length=1000)]
+Said = Annotated[str, StringConstraints(max_length=500)]
 Hash = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="SHA-256 of the built program.")]
 Attempt = Annotated[int, Query(ge=1, le=base.MAX_ID, description="The attempt by which it is held.")]
 Number = Annotated[int, Field(ge=0, le=2**63 - 1)]
@@ -72,7 +72,7 @@ class Beat(base.Input):
     held_by: str | None = Field(max_length=400, description="Who else holds its processors; null: as before.")
 
 
-class Answer(BaseModel):
+class MachineAnswer(BaseModel):
     """Yes or no."""
 
     yes: bool = Field(description="The answer to what the route asks.")
@@ -96,7 +96,7 @@ class Check(base.Input):
     """A machine's own check of itself."""
 
     slots: int = Field(ge=1, le=1024, description="Matches that it plays at a time.")
-    findings: list[Finding] = Field(max_length=100, description="What was found.")
+    findings: list[Finding] = Field(max_length=30, description="What was found.")
     reasons: list[Said] = Field(max_length=20, description="Why it should not judge; none: it is fit.")
     again_seconds: float = Field(ge=0, le=3600, description="When to check it again.")
     doubts: int = Field(ge=0, le=100, description="Checks in succession that were mostly void.")
@@ -106,7 +106,7 @@ class CanaryEnd(base.Input):
     """The end of a canary match."""
 
     voids: int = Field(ge=0, le=100, description="Void attempts.")
-    wrong: list[Said] | None = Field(max_length=20, description="Wrong verdicts; null: every attempt was void.")
+    wrong: list[Said] | None = Field(max_length=5, description="Wrong verdicts; null: every attempt was void.")
     series_before: int = Field(ge=0, le=base.MAX_ID, description="As ordered.")
 
 
@@ -225,7 +225,11 @@ def _caller(
 
 
 Machine = Annotated[access.Caller, Depends(_caller)]
-REFUSED: dict[int | str, dict[str, Any]] = {401: {}, 409: {"description": "Another release, or other games"}}
+REFUSED: dict[int | str, dict[str, Any]] = {
+    401: {},
+    409: {"description": "Another release, or other games"},
+    413: {"description": "The body is larger than 64 KiB"},
+}
 HOLDING: dict[int | str, dict[str, Any]] = {**REFUSED, 404: {"description": "This machine does not hold the series"}}
 
 router = APIRouter(prefix="/v1/machine", tags=["machines"])
@@ -244,10 +248,10 @@ def register(shared: Shared, caller: Machine, body: Registration) -> Registered:
 
 
 @router.post("/beat", responses=REFUSED)
-def beat(shared: Shared, caller: Machine, body: Beat) -> Answer:
+def beat(shared: Shared, caller: Machine, body: Beat) -> MachineAnswer:
     """Report that this machine is alive. The answer says whether the league knows it, or it must register again."""
     figures = (body.steal_share, body.late_seconds, body.busy_share, body.held_by)
-    return Answer(yes=shared.change(hosts.host_seen, caller.host, *figures))
+    return MachineAnswer(yes=shared.change(hosts.host_seen, caller.host, *figures))
 
 
 @router.get("/check", responses=REFUSED)
@@ -294,20 +298,20 @@ def _work(job: SeriesJob) -> Work:
 
 
 @router.get("/work", responses=REFUSED)
-async def wait_for_work(shared: Shared, caller: Machine) -> Answer:
+async def wait_for_work(shared: Shared, caller: Machine) -> MachineAnswer:
     """Wait until a series may be claimed, at most 25 seconds. The answer says whether one may."""
     until = anyio.current_time() + WAIT_SECONDS
     while not (waits := await run_sync(shared.read, work.waits, caller)):
         if anyio.current_time() > until:
             break
         await anyio.sleep(LOOK_SECONDS)
-    return Answer(yes=waits)
+    return MachineAnswer(yes=waits)
 
 
 @router.post("/series/{series_id}/renew", responses=REFUSED)
-def renew(shared: Shared, caller: Machine, series_id: Id, attempt: Attempt) -> Answer:
+def renew(shared: Shared, caller: Machine, series_id: Id, attempt: Attempt) -> MachineAnswer:
     """Prolong the lease of a series. The answer says whether the machine still holds it."""
-    return Answer(yes=shared.change(work.renew, caller, series_id, attempt))
+    return MachineAnswer(yes=shared.change(work.renew, caller, series_id, attempt))
 
 
 @router.get(
@@ -338,11 +342,11 @@ _BODY = {"content": {"application/json": {"schema": _inlined(_SCHEMA, _SCHEMA["$
 
 @router.post(
     "/series/{series_id}/results",
-    responses={**HOLDING, 400: {}, 413: {}, 422: {"description": "Not as described, or nothing of it counts"}},
+    responses={**HOLDING, 400: {}, 422: {"description": "Not as described, or nothing of it counts"}},
     openapi_extra={"requestBody": _BODY},
 )
 @takes_upload
-async def hand_in(shared: Shared, caller: Machine, series_id: Id, attempt: Attempt, request: Request) -> Answer:
+async def hand_in(shared: Shared, caller: Machine, series_id: Id, attempt: Attempt, request: Request) -> MachineAnswer:
     """Hand in a series. Everything is played again before it counts. Sent twice it has one effect. The answer
     says whether the results count; otherwise they came too late.
     """
@@ -358,7 +362,7 @@ async def hand_in(shared: Shared, caller: Machine, series_id: Id, attempt: Attem
         taken = await run_sync(_hand_in, shared, caller, series_id, attempt, bytes(body), limiter=shared.taking_in)
     finally:
         _arriving[caller.host.name] -= 1
-    return Answer(yes=taken)
+    return MachineAnswer(yes=taken)
 
 
 def _hand_in(shared: Shared, caller: access.Caller, series_id: int, attempt: int, body: bytes) -> bool:

@@ -237,6 +237,16 @@ def describe(
 
 
 @asked()
+def lend(
+    client: Client, bot: Bot, version: Number, undo: Annotated[bool, typer.Option("--undo", help="No longer.")] = False
+) -> Output:
+    """Let a version play on machines that others lend to the league, whose owners can read it."""
+    changed = client.lend_version(find_bot(client, bot), version, lendable=not undo)
+    may = "may" if changed.lendable else "does not"
+    return Output(changed, f"Version {changed.number} {may} play on lent machines.")
+
+
+@asked()
 def retire(
     client: Client, bot: Bot, undo: Annotated[bool, typer.Option("--undo", help="Bring it back.")] = False
 ) -> Output:

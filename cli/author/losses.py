@@ -22,7 +22,8 @@ from deadheat.cli.author.bots import find_bot
 from deadheat.cli.author.diff import first_difference
 from deadheat.cli.author.matches import published
 from deadheat.cli.console import INTERRUPTED, REFUSED, USAGE, command, ending_in_order, fail, note, short
-from deadheat.cli.local.bots import HIDDEN, RECORDED, parting, prepare
+from deadheat.cli.local.bots import HIDDEN, RECORDED, parting
+from deadheat.cli.local.builds import built
 from deadheat.cli.local.play import SANDBOX_HELP, USUAL, Backend, failing, open_backend
 from deadheat.cli.local.reserve import locks_folder, own_processors
 from deadheat.cli.local.transcripts import load, players
@@ -121,20 +122,19 @@ def _fetch(client: Client, bot: int, limit: int, kept: Path) -> None:
 def _play(group: Sequence[_Lost], folder: Path, sandbox: Backend, work: Path) -> None:
     """Play matches of the same rules again, several at a time. End the command if it is interrupted."""
     game, backend = rules_of(group[0].then), open_backend(sandbox, work)
-    programs = [prepare(game, str(folder), backend, work / _rules(group[0]) / "bot")]
-    deals = []
+    names, deals = [str(folder)], []
     for lost in group:
         lost.again.unlink(missing_ok=True)
         seating = [0] * lost.then.seats
         for seat in lost.others:
-            seating[seat] = len(programs)
-            name = f"{RECORDED}{lost.file}#{seat_number(seat)}"
-            programs.append(prepare(game, name, backend, work / f"{lost.match}-{seat}"))
+            seating[seat] = len(names)
+            names.append(f"{RECORDED}{lost.file}#{seat_number(seat)}")
         dice = attempt_seed(lost.then.seed, lost.then.attempt)
         deals.append(Deal(str(lost.match), dice, (Seated(lost.match, tuple(seating)),)))
+    programs = tuple(built(game, names, backend, work / _rules(group[0])))
     cpus, opened = own_processors(), partial(open_backend, sandbox.value, work, warns=False)
     kept = group[0].file.parent
-    job = Job(game, tuple(programs), opened, sandbox.value, "all", kept, locks_folder(), cpus)
+    job = Job(game, programs, opened, sandbox.value, "all", kept, locks_folder(), cpus)
     voided = lambda void: note(f"match {void.number}: {void.cause}: {void.detail}", "void:")  # noqa: E731
     try:
         Runner(job, max(1, len(cpus)), lambda _: False, voided).play(deals, 1)

@@ -42,7 +42,12 @@ class _Ended(Exception):
 
 def feed(transcript: Transcript, seat: Seat, command: str) -> None:
     """Play a seat's match to a command until that ends, and tell how the answers compare."""
-    words = shlex.split(command)
+    if not hasattr(os, "mkfifo"):
+        fail("--into needs Linux or macOS", USAGE)
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        fail(f"--into: {error}", USAGE)
     if not words or (LINES in command) != (ANSWERS in command):
         fail(f"--into takes a command, with both {LINES} and {ANSWERS} or with neither", USAGE)
     with tempfile.TemporaryDirectory(prefix="deadheat-replay-") as work:

@@ -74,7 +74,7 @@ def list_() -> Output:
     from deadheat.league.service.machines.access import machines
 
     columns: tuple[Column[HttpMachine], ...] = (
-        Column("machine", lambda row: row.name),
+        Column("machine", lambda row: row.name, whole=True),
         Column("trust", lambda row: row.trust.value),
         Column("owner", lambda row: row.owner or "-"),
         Column("release", lambda row: row.release or "-"),

@@ -160,6 +160,10 @@ class Client:
         """Return one version as it is now."""
         return self._ask(Version, "GET", f"/v1/bots/{bot_id}/versions/{number}")
 
+    def lend_version(self, bot_id: int, number: int, *, lendable: bool = True) -> Version:
+        """Let a version play on lent machines, whose owners can read it, or no longer."""
+        return self._ask(Version, "PATCH", f"/v1/bots/{bot_id}/versions/{number}", json={"lendable": lendable})
+
     def build_log(self, bot_id: int, number: int) -> BuildLog:
         """Return what the build and the trial match printed."""
         return self._ask(BuildLog, "GET", f"/v1/bots/{bot_id}/versions/{number}/log")

@@ -27,7 +27,8 @@ import typer
 from pydantic import TypeAdapter, ValidationError
 
 from deadheat.cli.console import INTERRUPTED, REFUSED, USAGE, cannot, command, ending_in_order, fail, note
-from deadheat.cli.local.bots import HIDDEN, HOUSE, IGNORED, BadBot, prepare
+from deadheat.cli.local.bots import HIDDEN, HOUSE, IGNORED, BadBot
+from deadheat.cli.local.builds import prepare_all
 from deadheat.cli.local.play import SANDBOX_HELP, USUAL, Backend, Variant, failing, open_backend, work_folder
 from deadheat.cli.output import Column, Columns, Output, says, table
 from deadheat.cli.rate import bounds
@@ -236,13 +237,13 @@ class _Loop:
 
     def _panel(self, game: str) -> Iterator[str]:
         """Yield the house bots that can be built here. Those that only show a language play alike."""
+        names = [HOUSE + bot for bot in house_bots(game) if not bot.startswith("hello-")]
         sandbox = open_backend(self.sandbox, self.work, warns=False)
-        for bot in (name for name in house_bots(game) if not name.startswith("hello-")):
-            try:
-                prepare(GAMES[game], HOUSE + bot, sandbox, self.work / bot)
-                yield HOUSE + bot
-            except BadBot as error:
-                note(str(error), "left out:")
+        for name, program in zip(names, prepare_all(GAMES[game], names, sandbox, self.work / "panel"), strict=True):
+            if isinstance(program, BadBot):
+                note(str(program), "left out:")
+            else:
+                yield name
 
     def _write_gate(self, panel: Sequence[str], games: int, shown: Run | None = None) -> None:
         """Write the gate, which asks for the most that a tournament has shown of its first bot."""

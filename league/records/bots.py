@@ -49,6 +49,9 @@ class Version(Record):
     ]
     created_at: datetime
     built_at: datetime | None
+    lendable: Annotated[bool, Field(description="Whether it may play on lent machines, whose owners can read it.")] = (
+        False
+    )
 
     @property
     def ended(self) -> bool:

@@ -16,6 +16,7 @@ from urllib3.exceptions import ProtocolError
 
 from deadheat import __version__
 from deadheat.api.app import create_app
+from deadheat.cli.server.api_client import Client
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, decode, encode
 from deadheat.league.causes import Cause
 from deadheat.league.errors import BadToken, NameTaken, NotFound
@@ -392,7 +393,7 @@ class TestLent:
     """A machine of low trust."""
 
     def allowed(self, league: League, owner: str = "") -> Linked:
-        """Return a lent machine; every waiting series is of programs that may be lent."""
+        """Return a lent machine, in a league in which every version may be lent."""
         with league.world.db.transaction() as session:
             for version in session.exec(select(BotVersion)).all():
                 version.lendable = True
@@ -402,6 +403,15 @@ class TestLent:
         league.world.queued()
         lent = self.allowed(league)
         assert link(lent).wait() and link(lent).claim(0) is not None
+
+    def test_authors_choose_by_version(self, league: League) -> None:
+        league.client.post("/v1/users", json={"name": "ada", "password": PASSWORD})
+        sent = league.client.post("/v1/tokens", json={"name": "ada", "password": PASSWORD, "label": "x"})
+        with Client(league.url, sent.json()["token"]) as ada:
+            bot = ada.own_bot("yacht-auction", "mine")
+            assert not ada.upload(bot.id, "bot.py", b"print(1)").lendable
+            assert ada.lend_version(bot.id, 1).lendable and ada.version(bot.id, 1).lendable
+            assert not ada.lend_version(bot.id, 1, lendable=False).lendable
 
     def test_it_plays_no_program_that_its_author_does_not_lend(self, league: League) -> None:
         league.world.queued()

@@ -109,6 +109,7 @@ def test_gdb_stops_in_the_bot_and_runs_the_match_again(match: Path, starter: Pat
 def test_a_command_that_cannot_be_fed_is_refused(match: Path) -> None:
     for into, sentence in (
         ("gdb {lines}", "with both {lines} and {answers} or with neither"),
+        ("gdb 'run", "--into: No closing quotation"),
         ("no-such-command", "cannot start no-such-command"),
     ):
         assert_one_sentence(invoke("replay", str(match), "--into", into), sentence)

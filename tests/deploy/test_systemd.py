@@ -15,8 +15,8 @@ from deadheat.league.config import Settings
 from tests.cli.command import ROOT
 
 UNITS = sorted((ROOT / "deploy" / "systemd").glob("*.service"))
-EXPOSURE = {"deadheat-worker.service": 5.0}
-"""Exposure by `systemd-analyze security`, from 0 to 10; the worker needs root, the engine and control groups."""
+EXPOSURE = {"deadheat-worker.service": 5.0, "deadheat-machine.service": 5.0}
+"""Exposure by `systemd-analyze security`, from 0 to 10; workers need root, the engine and control groups."""
 
 MOST_EXPOSURE = 2.0
 

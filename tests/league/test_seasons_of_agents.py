@@ -12,13 +12,14 @@ from deadheat.league.causes import Cause
 from deadheat.league.errors import OverQuota
 from deadheat.league.service.jobs import sweep
 from deadheat.league.service.people.person import Person
+from deadheat.league.service.seasons.seasons import create_season
 from deadheat.league.service.series import capacity
 from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.series.pace import ENOUGH
 from deadheat.league.service.tables import entering, places, sitting, turns, viewing
 from deadheat.league.service.tables.sitting import TABLES_PER_HOUR, Agent
 from deadheat.league.service.views import queues
-from deadheat.league.states import Role, SeatKind, TableState
+from deadheat.league.states import Players, Role, SeatKind, TableState
 from deadheat.league.tables import GameTable, Pair, Season
 from tests.league.people import GAME
 from tests.league.test_queueing import house_bot, state, waited
@@ -73,6 +74,13 @@ def test_a_match_that_was_given_up_is_not_counted_for_its_pair(world: World) -> 
     assert [pair.games for pair in world.rows(select(Pair))] == [1]
     world.write(places.abandon, table_id, TableState.RUNNING, Cause.UNKNOWN)
     assert [(pair.games, pair.lead) for pair in world.rows(select(Pair))] == [(0, 0)]
+
+
+def test_a_season_of_agents_has_tables_of_four_where_the_game_has_room(world: World) -> None:
+    for game, players, seats in (("liars-dice", "agents", 4), ("liars-dice", "programs", 2), (GAME, "agents", 2)):
+        settings: dict[str, Any] = {"players": Players(players), "games_per_pair": None}
+        made = world.write(create_season, world.boss, name=f"{game} of {players}", game=game, **settings)
+        assert made.seats == seats
 
 
 @pytest.mark.parametrize(("seconds", "begins"), [(20, False), (40, True)])

@@ -161,6 +161,7 @@ TABLE: tuple[Line, ...] = (
     post(f"{BOT}/versions", "401 404 owner=202", file=True),
     get(f"{BOT}/versions", OWN, shows=FILES),
     get(f"{BOT}/versions/{{number}}", OWN, shows=FILES),
+    patch(f"{BOT}/versions/{{number}}", OWN, {"lendable": True}, shows=FILES),
     get(f"{BOT}/versions/{{number}}/log", OWN, shows=shows(owner="log of ada")),
     get(f"{BOT}/versions/{{number}}/trial", OWN, shows=shows(owner="trial of ada")),
     get(f"{BOT}/versions/{{number}}/source", OWN, shows=shows(owner="source of ada")),

@@ -26,13 +26,14 @@ from urllib3 import BaseHTTPResponse, PoolManager, Timeout
 from urllib3.exceptions import HTTPError
 
 from deadheat import __version__
-from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES
+from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, encode
 from deadheat.engine.unfinished import Replies
 from deadheat.league.blobs import LEVEL
 from deadheat.league.errors import BlobDamaged
-from deadheat.league.jobs import Failure, MatchJob, MatchOutcome, ProgramRef, SeriesJob
+from deadheat.league.jobs import AttemptRecord, Failure, MatchJob, MatchOutcome, ProgramRef, SeriesJob
 from deadheat.league.service.machines.access import games_digest
 from deadheat.league.states import Fitness
+from deadheat.sandbox.arena import Played
 from deadheat.sandbox.box import Exit
 from deadheat.workers.holding import LeagueAway
 from deadheat.workers.link import Wrong
@@ -77,7 +78,7 @@ class OverHttp:
         self._headers |= {"Deadheat-Release": __version__, "Deadheat-Games": games_digest()}
         self._pool = PoolManager(maxsize=1, retries=False)
         self._canary: int | None = None
-        self._packed: dict[str, tuple[int, bytes]] = {}  # transcripts by SHA-256: their size, and compressed
+        self._packed: dict[int, tuple[int, bytes]] = {}  # transcripts by match: their size, and compressed
         self._programs: dict[str, bytes] = {}
         self._program_bytes = MOST_KEPT_BYTES
 
@@ -128,10 +129,10 @@ class OverHttp:
     def show(self, job: SeriesJob, match_id: int, replies: Replies) -> bool:
         return False
 
-    def put(self, transcript: bytes) -> str:
-        name = sha256(transcript).hexdigest()
-        self._packed[name] = len(transcript), zstandard.ZstdCompressor(level=LEVEL).compress(transcript)
-        return name
+    def store(self, match_id: int, played: Played, attempt: AttemptRecord) -> MatchOutcome:
+        data = encode(played.transcript)
+        self._packed[match_id] = len(data), zstandard.ZstdCompressor(level=LEVEL).compress(data)
+        return MatchOutcome(match_id, played.transcript.result, "", exits=played.exits, attempts=(attempt,))
 
     def finish(self, job: SeriesJob, outcomes: Sequence[MatchOutcome], failure: Failure | None) -> bool:
         results = self._results(job, outcomes, failure)
@@ -154,9 +155,9 @@ class OverHttp:
         played, left, sent = [], MAX_TRANSCRIPT_BYTES, MOST_SENT_BYTES
         for match in job.matches:
             outcome = known.get(match.match_id)
-            if outcome is None or outcome.transcript_sha256 is None:
+            if outcome is None or outcome.result is None:
                 break
-            size, packed = self._packed[outcome.transcript_sha256]
+            size, packed = self._packed[match.match_id]
             left, sent = left - size, sent - len(packed)
             if min(left, sent) < 0:
                 break
@@ -173,7 +174,7 @@ class OverHttp:
         return since
 
     def record_canary(self, voids: int, wrong: Wrong | None, series_before: int) -> None:
-        told = None if wrong is None else [str(verdict["told"])[:MOST_DETAIL] for verdict in wrong][:20]
+        told = None if wrong is None else [str(verdict["told"])[:MOST_DETAIL] for verdict in wrong][:5]
         self._ask("POST", "canary", {"voids": voids, "wrong": told, "series_before": series_before})
 
     def begin(self, image: str) -> bool:
@@ -200,8 +201,8 @@ class OverHttp:
         self, report: Mapping[str, object], reasons: Sequence[str], again_seconds: float, doubts: int
     ) -> None:
         findings: Any = report.get("findings", ())
-        told = [{name: str(item[name])[:MOST_DETAIL] for name in ("level", "text", "mend")} for item in findings]
-        facts = {"slots": report["slots"], "findings": told, "reasons": [why[:MOST_DETAIL] for why in reasons]}
+        told = [{name: str(item[name])[:MOST_DETAIL] for name in ("level", "text", "mend")} for item in findings][:30]
+        facts = {"slots": report["slots"], "findings": told, "reasons": [why[:MOST_DETAIL] for why in reasons][:20]}
         self._ask("POST", "check", {**facts, "again_seconds": again_seconds, "doubts": min(doubts, 100)})
 
     def seasons(self, known: Collection[int]) -> Mapping[int, str]:

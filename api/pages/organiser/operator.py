@@ -27,6 +27,7 @@ from deadheat.league.database import now
 from deadheat.league.records.hosts import Worker
 from deadheat.league.records.matches import Over as Time
 from deadheat.league.records.rulings import VersionVoids
+from deadheat.league.service.machines.access import machines
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings.closing import ban, ended_accounts, reopen
 from deadheat.league.service.rulings.rulings import held_by_game
@@ -197,6 +198,7 @@ def operator(shared: Shared, request: Request, visit: forms.Visiting, over: Over
         state = _state(shared, session, visit.person, names, HOURS[over])
         conditions = league_conditions.conditions(session, visit.person)
         games = games_for(session, visit.person)
+        over_http = {machine.name: machine for machine in machines(session)}
     hosts, standing, late_answers = state.hosts, state.standing, found(shared, None, Time.HOUR)
     commands, day = heat_map(late_answers), list(Time).index(Time.DAY)
     late = {key: row for key, row in commands.items() if (cell := row[day]) and cell.late.timeouts}
@@ -222,6 +224,7 @@ def operator(shared: Shared, request: Request, visit: forms.Visiting, over: Over
         "chart": course(late_answers),
     }
     values |= {"hosts": hosts, "standing": standing, "counted": late_answers, "conditions": conditions, "games": games}
+    values["over_http"] = over_http
     return forms.private(shared, "operator.html", visit, None, state=state, now=state.at, over=over, **values)
 
 

@@ -309,6 +309,14 @@ def trial_of(session: Session, owner: Person, bot_id: int, number: int) -> str:
     return row.trial_sha256
 
 
+def lend_version(session: Session, owner: Person, bot_id: int, number: int, *, lendable: bool) -> VersionInfo:
+    """Let a version play on machines that others lend, whose owners can read it, or no longer. Raises NotFound."""
+    row = _own_version(session, owner, bot_id, number)
+    row.lendable = lendable
+    session.flush()
+    return _view(row)
+
+
 def _own_version(session: Session, owner: Person, bot_id: int, number: int) -> BotVersion:
     own_bot(session, owner, bot_id)
     row = session.exec(select(BotVersion).where(BotVersion.bot_id == bot_id, BotVersion.number == number)).first()

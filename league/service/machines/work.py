@@ -29,7 +29,7 @@ from sqlmodel import Session, col, select
 from deadheat import __version__
 from deadheat.engine.core import NS_PER_S
 from deadheat.engine.games.folder import Identity
-from deadheat.engine.transcript import BadTranscript, decode, encode
+from deadheat.engine.transcript import BadTranscript, relabelled
 from deadheat.league.blobs import Blobs
 from deadheat.league.causes import BLAMELESS, Cause, Trait
 from deadheat.league.checking.arrival import Reason, Refused, Stamps, Stated, check_series, check_void
@@ -302,15 +302,13 @@ def _named(job: SeriesJob, stated: Stated) -> Stated:
     match = next((match for match in job.matches if match.match_id == stated.match_id), None)
     if match is None:
         return stated  # which the check refuses
-    about = {"match": match.match_id, "series": job.series_id, "players": [alias(version) for version in match.seats]}
+    about = {"match": match.match_id, "series": job.series_id}
+    sent = {**about, "players": [alias(version) for version in match.seats]}
+    named = {**about, "players": [job.programs[version].label for version in match.seats]}
     try:
-        transcript = decode(stated.transcript)
+        return replace(stated, transcript=relabelled(stated.transcript, sent, named))
     except BadTranscript as error:
         raise Refused(Reason.UNREADABLE, f"match {match.match_id}: {error}") from error
-    if transcript.about != about:
-        raise Refused(Reason.ANOTHER_MATCH, f"the transcript of match {match.match_id} is labelled as another one")
-    about["players"] = [job.programs[version].label for version in match.seats]
-    return replace(stated, transcript=encode(replace(transcript, about=about)))
 
 
 def finish(session: Session, caller: Caller, arrived: Arrived, outcomes: Sequence[MatchOutcome]) -> bool:

@@ -10,7 +10,8 @@ new: a season that closes waits for it, spectators watch it, and it is ranked, e
 The table's end closes the series, in one transaction: the first to end either writes the result (`close`), or, because
 the table is abandoned, drops the match (`drop`). So no deal of the season is without a match.
 
-A network's delays cannot be attributed, so no figure of response times or deadlines counts these matches.
+A network's delays cannot be attributed, so no figure of response times or deadlines counts these matches; a worker's
+metrics count the programs there.
 """
 
 from collections import defaultdict
