@@ -116,7 +116,9 @@ def _fetch(client: Client, bot: int, limit: int, kept: Path) -> None:
             continue
         file = kept / f"match-{match.id}-{seats[0]}.jsonl"
         if not file.exists():
-            file.write_bytes(published(client, match))
+            new = file.with_suffix(".new")
+            new.write_bytes(published(client, match))
+            new.replace(file)
 
 
 def _play(group: Sequence[_Lost], folder: Path, sandbox: Backend, work: Path) -> None:
