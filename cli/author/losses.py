@@ -7,6 +7,7 @@ The matches stay in ``.deadheat/losses`` of the bot's folder, as last played in 
 better once: if it is lost again, the command fails.
 """
 
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,6 +45,7 @@ from deadheat.engine.transcript import Transcript
 from deadheat.engine.verdicts import ending
 
 UNCLEAR, NO_FAULT = "unclear", "no fault"
+NAME = re.compile(r"match-\d+-\d+\.jsonl", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ def losses(
         (kept / TRANSCRIPTS).mkdir(parents=True, exist_ok=True)
         if not offline:
             _fetch(client, find_bot(client, bot), limit, kept)
-        lost = [_read(file) for file in kept.glob("match-*-*.jsonl")]
+        lost = [_read(file) for file in kept.glob("match-*.jsonl") if NAME.fullmatch(file.name)]
         for match in (match for match in lost if not known_rules(match.then)):
             note(f"match {match.match}: {why_unknown(match.then)}", "left out:")
         playable = sorted((match for match in lost if known_rules(match.then)), key=_rules)
@@ -116,7 +118,9 @@ def _fetch(client: Client, bot: int, limit: int, kept: Path) -> None:
             continue
         file = kept / f"match-{match.id}-{seats[0]}.jsonl"
         if not file.exists():
-            file.write_bytes(published(client, match))
+            new = file.with_suffix(".new")
+            new.write_bytes(published(client, match))
+            new.replace(file)
 
 
 def _play(group: Sequence[_Lost], folder: Path, sandbox: Backend, work: Path) -> None:

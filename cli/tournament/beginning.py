@@ -264,7 +264,12 @@ def label_of(name: str) -> str:
 
 
 LeaveOut = Callable[[], bool] | None
-"""Decides whether to play without the bots that cannot be built, which were just named; None: never."""
+"""Decides whether to play without the bots that cannot be built, which were just named; None: nobody asked for it."""
+
+
+def _never() -> bool:
+    """Leave out no bot where each is needed."""
+    return False
 
 
 def _build_all(
@@ -310,7 +315,7 @@ def _name_broken(failures: Mapping[str, BadBot], of: int, leave_out: LeaveOut) -
     """Name all bots that cannot be built. Raises BadBot, unless the others play without them."""
     rest = of - len(failures)
     cure = f"; --leave-out plays the other {rest}" if rest > 1 and leave_out is None else ""
-    if leave_out is None and len(failures) == 1:
+    if leave_out in (None, _never) and len(failures) == 1:
         (alone,) = failures.values()
         raise BadBot(f"{alone}{cure}", alone.log) from alone
     for error in failures.values():
@@ -364,7 +369,7 @@ def begin(
         (path / records.TRANSCRIPTS).mkdir(exist_ok=True)
         equal = gate is None and wanted.kind is Kind.ROUND_ROBIN and not wanted.open_end
         given = bots if gate else names
-        built = tuple(_build_all(game, bots, sandbox, path, (), given, leave_out if equal else None))
+        built = tuple(_build_all(game, bots, sandbox, path, (), given, leave_out if equal else _never))
         _check(wanted, gate, len(built), seats)
         games = gate.games if gate else wanted.games or (MOST_GAMES_A_PAIR if wanted.open_end else GAMES_A_PAIR)
         request = replace(

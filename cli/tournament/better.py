@@ -4,7 +4,7 @@ Each test is of one frozen copy of the folder, in up to two tournaments: ``test`
 until a sequential test decides; then, or if nothing is accepted yet, ``panel``, by a gate. A copy that passes
 is accepted, and the gate written anew: it asks for as much as the copy has shown. All is in ``.deadheat``:
 
-* ``accepted/`` and ``change/``: the accepted copy, and the one that was tested last;
+* ``accepted/`` and ``change/``: the accepted copy, and the one that was tested last, if it was not accepted;
 * ``gate.toml``: the gate, also for `deadheat submit --gate`; its panel and number of games may be edited;
 * ``history.jsonl``: a line whenever a test begins or ends; the last line of a number counts;
 * ``runs/NUMBER/``: the tournaments, which continue where they were interrupted.
@@ -16,6 +16,7 @@ import json
 import shutil
 import tomllib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -26,7 +27,7 @@ from typing import Annotated
 import typer
 from pydantic import TypeAdapter, ValidationError
 
-from deadheat.cli.console import INTERRUPTED, REFUSED, USAGE, cannot, command, ending_in_order, fail, note
+from deadheat.cli.console import INTERRUPTED, REFUSED, USAGE, cannot, command, ending_in_order, fail, note, undivided
 from deadheat.cli.local.bots import HIDDEN, HOUSE, IGNORED, BadBot
 from deadheat.cli.local.builds import prepare_all
 from deadheat.cli.local.play import SANDBOX_HELP, USUAL, Backend, Variant, failing, open_backend, work_folder
@@ -39,6 +40,7 @@ from deadheat.engine.figures import counted, signed
 from deadheat.engine.games import GAMES, unknown
 from deadheat.engine.games.folder import house_bots
 from deadheat.league.sprt import Terms, test
+from deadheat.sandbox.host.slots import lock
 
 ACCEPTED, CHANGE, GATE, HISTORY, RUNS = "accepted", "change", "gate.toml", "history.jsonl", "runs"
 
@@ -119,10 +121,23 @@ def better(
     with work_folder("better") as work, ending_in_order(), sentences():
         loop = _Loop(folder, folder / HIDDEN, sandbox, games, as_json, Path(work))
         with failing(f"use {folder}"):
-            numbers = set_ or (tests[-1].set if tests else [])
-            wanted = partial(Tested, number=len(tests) + 1, game=game, set=numbers, note=message)
-            tested = bounds(sprt) if loop.accepted.is_dir() else None
-            return loop.verdict(wanted(sha256=loop.freeze(game), sprt=tested), tests)
+            sha256 = loop.freeze(game)
+            with _alone(loop.hidden):
+                tests = read_history(folder)
+                numbers = set_ or (tests[-1].set if tests else [])
+                wanted = partial(Tested, number=len(tests) + 1, game=game, set=numbers, note=message)
+                tested = bounds(sprt) if loop.accepted.is_dir() else None
+                return loop.verdict(wanted(sha256=sha256, sprt=tested), tests)
+
+
+@contextmanager
+def _alone(hidden: Path) -> Iterator[None]:
+    """Keep other calls out: two would accept each other's copies. Raises BadFolder if there is one."""
+    (hidden / RUNS).mkdir(parents=True, exist_ok=True)
+    with (hidden / RUNS / "lock").open("ab") as stream:
+        if not lock(stream.fileno()):
+            raise records.BadFolder(f"another deadheat better is testing in {hidden.parent}")
+        yield
 
 
 def read_history(folder: Path) -> list[Tested]:
@@ -172,7 +187,6 @@ class _Loop:
         if tests and tests[-1].outcome is Outcome.RUNNING and tests[-1].number != begun.number:
             self._log(tests[-1], Outcome.DROPPED)
             note(f"test {tests[-1].number}, because {self.folder} changed before its verdict", "dropped:")
-        self.hidden.mkdir(exist_ok=True)
         (self.hidden / ".gitignore").write_text(f"{CHANGE}/\n{RUNS}/\n", encoding="ascii")
         shutil.rmtree(self.change, ignore_errors=True)
         shutil.copytree(self.work / CHANGE, self.change)
@@ -180,7 +194,9 @@ class _Loop:
 
     def _log(self, test: Tested, outcome: Outcome) -> Tested:
         test = replace(test, outcome=outcome)
-        with (self.hidden / HISTORY).open("ab") as stream:
+        with (self.hidden / HISTORY).open("a+b") as stream:
+            stream.seek(0)
+            stream.truncate(stream.read().rfind(b"\n") + 1)  # a last line may have been cut short
             stream.write(_TESTED.dump_json(test) + b"\n")
         return test
 
@@ -208,8 +224,9 @@ class _Loop:
         if why:
             return now, Outcome.REJECTED
         self._write_gate(given["panel"], given.get("games", PANEL_GAMES), run)
-        shutil.rmtree(self.accepted, ignore_errors=True)
-        shutil.copytree(self.change, self.accepted)
+        with undivided():  # renamed, because a copy may find the disk full when the old one is gone
+            shutil.rmtree(self.accepted, ignore_errors=True)
+            self.change.rename(self.accepted)
         return now, Outcome.ACCEPTED if now.sprt else Outcome.BASE
 
     def _tournament(self, now: Tested, phase: str, bots: Sequence[Path]) -> Run:
@@ -258,7 +275,9 @@ class _Loop:
                 against = json.dumps(shown.request.labels[1:]) if shown else ""
                 lines.append(f"\n[[condition]]\nsprt = [{terms.elo0}, {terms.elo1}]\nagainst = {against}")
                 break
-        self.gate.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        new = self.gate.with_suffix(".new")
+        new.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        new.replace(self.gate)
 
     def _told(self, now: Tested) -> Output:
         again = command("better", str(self.folder))

@@ -129,6 +129,8 @@ def _parameters(bot: str, given: Sequence[str]) -> list[Parameter]:
     if not 1 <= len(set(names)) == len(names) <= MOST_PARAMETERS:
         fail(f"name 1 to {MOST_PARAMETERS} different parameters with --param NAME=LOW..HIGH", USAGE)
     path = Path(bot)
+    if not path.exists():
+        fail(f"{bot or 'no bot'} is not a file or folder; name the bot's", USAGE)
     files = [path / file for file in sources_of(path)] if path.is_dir() else [path] if path.is_file() else []
     for name in names:
         if files and not any(name.encode() in path.read_bytes() for path in files):
@@ -261,7 +263,10 @@ class Search:
         check = {"verdict": state.verdict.value, "llr": round(state.llr, 4), "games": state.games, "score": state.score}
         answer = {"values": values, "games": step.games, "check": check, "faults": faults, "folder": str(self.place)}
         written = ", ".join(f"{name} = {value:.10g}" for name, value in values.items())
-        verdict = f"Write into the bot: {written}" if accepted else "Keep the values that the bot has."
+        won, _, lost = run.standings.pairs(0)
+        even = "" if won or lost else "No difference: every pair of games was even. "
+        kept = even + "Keep the values that the bot has."
+        verdict = f"Write into the bot: {written}" if accepted else kept
         return Output(answer, [picture.table_of(parameters, step, surface), verdict], 0 if accepted else REFUSED)
 
     def _checked(self, values: Sequence[float]) -> tuple[Request, Folder]:

@@ -18,7 +18,7 @@ STATE = "tune.json"
 ENV = "/usr/bin/env"  # which the judge image lacks
 EDGE = 0.1
 
-PARAMETER = re.compile(r"([A-Za-z_]\w{0,39})=(-?[\d.]+)\.\.(-?[\d.]+)(?:/([\d.]+))?")
+PARAMETER = re.compile(r"([A-Za-z_]\w{0,39})=(-?N)\.\.(-?N)(?:/(N))?".replace("N", r"\d+(?:\.\d+)?"), re.ASCII)
 """The form of ``--param``; a number with a point makes it a parameter of any value instead of whole numbers."""
 
 

@@ -102,6 +102,7 @@ def test_a_recording_that_fails_says_nothing_and_other_rules_are_left_out(bot: P
     assert "1 unclear: a recording failed after it had stopped fitting." in shown
     kept = bot / HIDDEN / "losses" / f"match-{NUMBER}-2.jsonl"
     kept.write_bytes(encode(replace(labelled(lost), rules_version=99)))
+    (kept.parent / "match-7-2-my-copy.jsonl").touch()
     done = invoke("losses", "2", "my-bot", "--sandbox", "local", "--offline")
     assert "left out: match 7: it was played under version 99 of the rules" in done.stderr
     assert "No lost match to play again." in done.stdout

@@ -13,6 +13,7 @@ from deadheat.cli.tournament import better
 from deadheat.cli.tournament.beginning import read_gate
 from deadheat.cli.tournament.runner import Interrupted, Runner
 from deadheat.engine.games.folder import bots_of
+from deadheat.sandbox.host.slots import lock
 from tests.cli.command import GAME, RANDOM, assert_one_sentence, invoke, succeeded
 
 GREEDY = bots_of(GAME) / "greedy" / "main.py"
@@ -117,6 +118,22 @@ def test_an_interrupted_test_goes_on_and_a_changed_one_is_dropped(bot: Path, mon
     with (bot / HIDDEN / better.HISTORY).open("a") as stream:
         stream.write('{"number":4,"ga')
     assert history(bot) == ["base", "dropped", "accepted"], "a line that was cut short does not count"
+    changed(bot, "for the line after it")
+    assert outcome(1)["outcome"] == "rejected" and history(bot)[2:] == ["accepted", "rejected"]
+
+
+def test_two_calls_do_not_accept_each_others_copies(bot: Path) -> None:
+    (bot / HIDDEN / better.RUNS).mkdir()
+    with (bot / HIDDEN / better.RUNS / "lock").open("ab") as stream:
+        assert lock(stream.fileno())
+        assert_one_sentence(invoke("better", "my-bot", "--sandbox", "local"), "another deadheat better is testing in")
+    assert history(bot) == []
+
+
+def test_a_copy_that_does_not_build_cannot_be_left_out(bot: Path) -> None:
+    changed(bot, "\n)")
+    done = invoke("better", "my-bot", "--sandbox", "local")
+    assert done.returncode == 2 and "change does not build" in done.stderr and "--leave-out" not in done.stderr
 
 
 def test_what_cannot_be_tested_is_said(bot: Path) -> None:

@@ -129,12 +129,15 @@ def test_what_cannot_be_searched_is_refused_before_anything_is_built(bot: Path, 
     for words, sentence in (
         (("--param", "AIM"), "AIM is not NAME=LOW..HIGH"),
         (("--param", "AIM=3..3"), "there is nothing between 3 and 3"),
+        (("--param", "AIM=0...3"), "AIM=0...3 is not NAME=LOW..HIGH"),
+        (("--param", "AIM=0.1.2..3"), "AIM=0.1.2..3 is not NAME=LOW..HIGH"),
         ((), "name 1 to 8 different parameters"),
         (("--param", "AIM=0..3", "--param", "AIM=0..4"), "name 1 to 8 different parameters"),
         (("--param", "MISSPELT=0..3"), "contains MISSPELT, so the bot cannot read it"),
         (("--param", "AIM=0..3", "--sprt", "20,0"), "--sprt takes two differences"),
     ):
         assert_one_sentence(tune(bot, *words, "--folder", tmp_path / "no"), sentence)
+    assert_one_sentence(tune("nowhere", "--param", "AIM=0..3"), "nowhere is not a file or folder")
     assert_one_sentence(tune("--resume", tmp_path), "there is nothing to continue")
     contained = invoke("tune", str(bot), "--param", "AIM=0..3", "--game", GAME, "--sandbox", "docker")
     assert_one_sentence(contained, "in containers, variables reach no bot: add --arguments")
