@@ -24,7 +24,7 @@ from deadheat.league.service.ground.life import Life
 from deadheat.league.service.jobs import sweep as league_sweep
 from deadheat.league.service.jobs.builds import BUILDS
 from deadheat.league.service.jobs.sweep import KINDS
-from deadheat.league.service.machines.trust import judge_machines, replay_played
+from deadheat.league.service.machines.trust import tend_machines
 from deadheat.league.service.people.channels import forget_removed
 from deadheat.league.service.people.notices import forget_old
 from deadheat.league.service.rankings import standings
@@ -37,7 +37,7 @@ from deadheat.league.service.views.queues import take_sample
 from deadheat.league.storage.schema import WrongSchema, must_fit
 from deadheat.workers import metrics, stopping
 from deadheat.workers.advice import give_advice
-from deadheat.workers.again import play_again_when_due
+from deadheat.workers.again import after_series
 from deadheat.workers.broker.queue import (
     TICK_SECONDS,
     celery_app,
@@ -140,7 +140,7 @@ def play(series_id: int) -> None:
         step_aside(SERIES, series_id)
     else:
         ask_for_more(played_id)
-        play_again_when_due(context())
+        after_series(context())
 
 
 def ask_for_more(series_id: int) -> None:
@@ -211,7 +211,9 @@ def make_series(season_ids: Iterable[int]) -> bool:
 
 @app.task(name="deadheat.sweep", base=Guarded)
 def sweep() -> None:
-    """Find lost work: expired leases, and rows without a message. Each minute, also store a sample for charts."""
+    """Find lost work: expired leases, and rows without a message. Each minute, also store a sample for charts, and
+    judge the machines that nobody must trust.
+    """
     silent: league_sweep.Silent = []
     with context().database.transaction() as session:
         swept, to_advise = league_sweep.sweep(session, silent), due_advice(session)
@@ -221,15 +223,15 @@ def sweep() -> None:
     for life, host in silent:
         metrics.leases_expired.labels(life.queue, host).inc()
     with context().database.transaction() as session:
-        take_sample(session)
+        is_new_minute = take_sample(session)
     for table_id in to_advise:
         enqueue_advice(table_id)
     for life, row_ids in swept.items():
         for row_id in row_ids:
             enqueue(life, row_id)
-    with context().database.transaction() as session:  # last, so that nothing here keeps the others waiting
-        judge_machines(session)
-        replay_played(session)
+    if is_new_minute:
+        with context().database.transaction() as session:  # last, so that nothing here keeps the others waiting
+            tend_machines(session)
 
 
 @app.task(name="deadheat.refit", base=Guarded)

@@ -86,6 +86,7 @@ class AsyncClient:
     versions = _awaited(Client.versions)
     panels = _awaited(Client.panels)
     version = _awaited(Client.version)
+    lend_version = _awaited(Client.lend_version)
     build_log = _awaited(Client.build_log)
     source = _awaited(Client.source)
     trial = _awaited(Client.trial)

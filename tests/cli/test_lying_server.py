@@ -319,6 +319,8 @@ def test_every_command_shows_text_on_that_console_or_as_ascii() -> None:
         "author/results.py": 2,  # the bytes of an export: into a file, or harmless into a terminal
         "game/check.py": 1,  # measures a width
         "game/serve.py": 1,  # a page of HTML
+        "local/profiled_bot.py": 1,  # a bot's own process, whose output stays in a file
+        "local/profiling.py": 1,  # that file, without the profile
         "local/recorded_bot.py": 2,  # a bot
         "operator/demo.py": 1,  # JSON, as is all that follows, in ASCII
         "output.py": 1,

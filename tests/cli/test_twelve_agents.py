@@ -1,7 +1,9 @@
 """Twelve agents of three makes play a season at once: our client, the shapes of the seed's site, and a starter bot."""
 
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -64,6 +66,13 @@ def by_command(site: Site, server: str, season_id: int, game: str, owner: dict[s
     for _ in range(MATCHES):
         done = deadheat(*words, "--", sys.executable, str(bots_of(game) / "random" / "main.py"))
         assert "is over: place" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    """A league of agents that all have one address."""
+    with closing(Site(tmp_path / "league", writes_per_minute=100_000)) as made:
+        yield made
 
 
 @pytest.mark.all

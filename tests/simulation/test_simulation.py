@@ -48,9 +48,10 @@ def test_a_seed_decides_everything(stage: Stage) -> None:
     assert trace(5) != trace(6)
 
 
-MOST_STATEMENTS, MOST_BUILT = 300, 25
+MOST_STATEMENTS, MOST_BUILT = 260, 25
 """The most of a storm, on average. Building a statement takes longer than executing it, so those of every series, sweep
 and ranking are built once. People's tables take a tenth: each step of a match is stored, and the site watches them.
+With another statement anywhere, other faults befall a storm, which moves the average of 20 by ten: it takes many.
 """
 
 
@@ -65,12 +66,12 @@ def test_a_storm_costs_few_statements_and_builds_fewer(stage: Stage) -> None:
 
     connection = stage.database.connection
     event.listen(connection, "before_execute", note)
-    for seed in range(30):
+    storms = 110
+    for seed in range(10 + storms):
         Simulator(stage, seed).run()
         if seed == 9:  # almost everything that is built once has been built
             before, first = len(known), len(executed)
     event.remove(connection, "before_execute", note)
-    storms = 20
     assert (len(executed) - first) / storms < MOST_STATEMENTS
     assert (len(known) - before) / storms < MOST_BUILT
 

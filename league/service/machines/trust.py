@@ -79,15 +79,14 @@ def draw(session: Session, name: str, job: SeriesJob, outcomes: Iterable[MatchOu
 
 def take_again(session: Session, host: Host) -> SeriesJob | None:
     """Return a job with the one match that is due to be played again, twice, unless this machine may not judge."""
-    if not session.exec(select(may_judge(settings_of(session).judge_unfit)), params=told_of(session, host)).one():
-        return None
     due = (col(PlayedAgain.coins).is_(None), col(PlayedAgain.due_at) <= now(session))
     known = select(Match.id).where(col(Match.season_id).not_in(closed_to(games_here())))  # others would play otherwise
     match_id = session.exec(
         select(PlayedAgain.match_id)
-        .where(*due, col(PlayedAgain.match_id).in_(known))
+        .where(*due, col(PlayedAgain.match_id).in_(known), may_judge(settings_of(session).judge_unfit))
         .order_by(col(PlayedAgain.due_at))
-        .limit(1)
+        .limit(1),
+        params=told_of(session, host),
     ).first()
     later = now(session) + AGAIN_AFTER
     if match_id is None or not set_values(session, PlayedAgain, *due, where={"match_id": match_id}, due_at=later):
@@ -108,11 +107,21 @@ def record_again(session: Session, match_id: int, again: Sequence[Result]) -> No
     session.add(row)
 
 
+NEWS = (col(PlayedAgain.coins).is_not(None), col(PlayedAgain.weighed).is_(False))
+CONDEMNED = (col(MachineAccess.found).is_not(None), col(MachineAccess.replayed_at).is_(None))
+
+
+def tend_machines(session: Session) -> None:
+    """Judge machines, and have replayed what those that are out played, if there is anything to do."""
+    if session.exec(select(exists().where(*NEWS) | exists().where(*CONDEMNED))).one():
+        judge_machines(session)
+        replay_played(session)
+
+
 def judge_machines(session: Session) -> None:
     """Weigh what is known of each machine of which there is news."""
-    news = (col(PlayedAgain.coins).is_not(None), col(PlayedAgain.weighed).is_(False))
-    for name in session.exec(select(PlayedAgain.machine).where(*news).distinct()).all():
-        set_values(session, PlayedAgain, *news, where={"machine": name}, weighed=True)
+    for name in session.exec(select(PlayedAgain.machine).where(*NEWS).distinct()).all():
+        set_values(session, PlayedAgain, *NEWS, where={"machine": name}, weighed=True)
         if (found := evidence_on(session, name).verdict) is not None:
             condemn(session, name, found, WORDS[found])
 
@@ -127,10 +136,7 @@ def condemn(session: Session, name: str, found: Found, why: str) -> None:
 
 def replay_played(session: Session) -> int:
     """Have some matches of machines that were found to lie, or to be late, played again. Return their number."""
-    of_machine = select(MachineAccess).where(
-        col(MachineAccess.found).is_not(None), col(MachineAccess.replayed_at).is_(None)
-    )
-    machine = session.exec(of_machine.limit(1)).first()
+    machine = session.exec(select(MachineAccess).where(*CONDEMNED).limit(1)).first()
     if machine is None:
         return 0
     there = (Attempt.cause == Cause.PLAYED, col(Attempt.worker).startswith(f"{machine.name}:", autoescape=True))
