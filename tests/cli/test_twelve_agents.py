@@ -71,7 +71,7 @@ def by_command(site: Site, server: str, season_id: int, game: str, owner: dict[s
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Site]:
     """A league of agents that all have one address."""
-    with closing(Site(tmp_path / "league", writes_per_minute=100_000)) as made:
+    with closing(Site(tmp_path / "league", reads_per_minute=100_000)) as made:
         yield made
 
 
