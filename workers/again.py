@@ -11,28 +11,13 @@ from deadheat.workers.play import Run, run
 
 log = logging.getLogger(__name__)
 
-LOOK_EVERY = 4
-"""After so many series a process looks again, if nothing was due: most leagues have no machine of low trust."""
 
-_to_skip = [0]
-
-
-def after_series(context: Context) -> None:
-    """Look now and then whether a match is due, and after each series while some are."""
-    if _to_skip[0] or play_again_when_due(context):
-        _to_skip[0] = max(0, _to_skip[0] - 1)
-    else:
-        _to_skip[0] = LOOK_EVERY - 1
-
-
-def play_again_when_due(context: Context) -> bool:
-    """Play the match that is due twice, and report both results. What fails is due once more after a pause. Return
-    whether one was due.
-    """
+def play_again_when_due(context: Context) -> None:
+    """Play the match that is due twice, and report both results. What fails is due once more after a pause."""
     with context.database.transaction() as session:
         job = take_again(session, context.host)
     if job is None:
-        return False
+        return
     runs: list[Run] = []
     try:
         with uncollected(), context.slots.take() as cpus:
@@ -43,4 +28,3 @@ def play_again_when_due(context: Context) -> bool:
     if len(results) == len(job.matches):
         with context.database.transaction() as session:
             record_again(session, job.matches[0].match_id, results)
-    return True

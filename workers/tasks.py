@@ -37,7 +37,7 @@ from deadheat.league.service.views.queues import take_sample
 from deadheat.league.storage.schema import WrongSchema, must_fit
 from deadheat.workers import metrics, stopping
 from deadheat.workers.advice import give_advice
-from deadheat.workers.again import after_series
+from deadheat.workers.again import play_again_when_due
 from deadheat.workers.broker.queue import (
     TICK_SECONDS,
     celery_app,
@@ -140,7 +140,7 @@ def play(series_id: int) -> None:
         step_aside(SERIES, series_id)
     else:
         ask_for_more(played_id)
-        after_series(context())
+        play_again_when_due(context())
 
 
 def ask_for_more(series_id: int) -> None:

@@ -48,7 +48,7 @@ def test_a_seed_decides_everything(stage: Stage) -> None:
     assert trace(5) != trace(6)
 
 
-MOST_STATEMENTS, MOST_BUILT = 260, 25
+MOST_STATEMENTS, MOST_BUILT = 255, 25
 """The most of a storm, on average. Building a statement takes longer than executing it, so those of every series, sweep
 and ranking are built once. People's tables take a tenth: each step of a match is stored, and the site watches them.
 With another statement anywhere, other faults befall a storm, which moves the average of 20 by ten: it takes many.

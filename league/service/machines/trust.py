@@ -4,9 +4,9 @@ Theory of operation
 -------------------
 When results of such a machine are taken, a share of its matches is drawn by lot, after it has answered, so it cannot
 know which. A trusted worker plays each twice between two series (`workers.again`), like a canary match, with the same
-programs, dice and seats; nothing of it is stored but its coins (`league.checking.duplicates`). The sweep weighs them.
+programs, dice and seats; nothing of it is stored but its coins (`league.checking.duplicates`). A sweep weighs them each minute.
 
-A machine that lies, or is late, is revoked. Then what it played is played again, some matches at each sweep, as an
+A machine that lies, or is late, is revoked. Then what it played is played again, some matches each minute, as an
 organiser would have it: the match becomes void, its copy has new dice, the log of decisions names both, and the authors
 of its bots are told. Only the time-outs of a late machine are in doubt. A closed season is final.
 """
@@ -43,7 +43,7 @@ AGAIN_AFTER = timedelta(hours=1)
 """When a match is due once more whose trusted worker has not reported."""
 
 MOST_RULINGS = 50
-"""How many matches are played again at one sweep."""
+"""How many matches are played again each minute."""
 
 WORDS = {
     Found.LIES: "What it sent is not what trusted machines find.",
