@@ -4,7 +4,8 @@ Theory of operation
 -------------------
 When results of such a machine are taken, a share of its matches is drawn by lot, after it has answered, so it cannot
 know which. A trusted worker plays each twice between two series (`workers.again`), like a canary match, with the same
-programs, dice and seats; nothing of it is stored but its coins (`league.checking.duplicates`). A sweep weighs them each minute.
+programs, dice and seats; nothing of it is stored but its coins (`league.checking.duplicates`). A sweep weighs them each
+minute.
 
 A machine that lies, or is late, is revoked. Then what it played is played again, some matches each minute, as an
 organiser would have it: the match becomes void, its copy has new dice, the log of decisions names both, and the authors
